@@ -1,0 +1,39 @@
+#ifndef SAMEBITS_CORE_ISA_PTX_OP_TABLE_H_
+#define SAMEBITS_CORE_ISA_PTX_OP_TABLE_H_
+
+// The one table of PTX opcodes and of their modifiers. Parser, printer, verifier and executor share it.
+//
+// An opcode is the longest table entry that is a dot-wise prefix of the instruction's name
+// ("wgmma.mma_async.sync.aligned" -> "wgmma.mma_async"); every dotted piece after it is a data type
+// (isa/types.h), a modifier of the second table, a shape (m16n8k16, x4, v2, b-fragment counts), or an unknown
+// modifier, which parses and makes every later stage fail closed.
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/isa/ptx/ops.inc"
+
+namespace samebits::isa::ptx {
+
+enum class Op : uint8_t {
+  kUnknown,  // not in the table: parses, executes as UNKNOWN
+#define X(name, text, dests) name,
+  SAMEBITS_PTX_OPS(X)
+#undef X
+};
+
+enum class Mod : uint8_t {
+  kUnknown,
+#define X(name, text) name,
+  SAMEBITS_PTX_MODIFIERS(X)
+#undef X
+};
+
+// Number of leading operands that the instruction writes (0 for stores, branches, barriers).
+int DestinationCount(Op op);
+std::string_view OpName(Op op);
+std::string_view ModName(Mod mod);
+
+}  // namespace samebits::isa::ptx
+
+#endif  // SAMEBITS_CORE_ISA_PTX_OP_TABLE_H_
