@@ -1,0 +1,195 @@
+#include "client/launch/launch_json.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/launch/arg_value.h"
+#include "client/launch/manifest.h"
+
+namespace samebits::launch {
+namespace {
+
+using Json = nlohmann::json;
+
+absl::string_view Abseil(std::string_view text) { return {text.data(), text.size()}; }
+
+// The place of a value in the messages: "m.jsonl:7: args[2]".
+absl::Status Bad(std::string_view place, std::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(Abseil(place), ": ", Abseil(what)));
+}
+
+std::string Shown(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80);
+}
+
+// Deepest nesting of brackets outside strings. The JSON library prints recursively, so depth has a bound.
+constexpr int kMaxDepth = 64;
+
+bool TooDeep(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '\\') ++i;
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if ((c == '[' || c == '{') && ++depth > kMaxDepth) return true;
+    if (c == ']' || c == '}') --depth;
+  }
+  return false;
+}
+
+absl::StatusOr<Json> ParseObject(std::string_view text, std::string_view origin) {
+  if (text.size() > kMaxJsonBytes) return Bad(origin, absl::StrCat("longer than ", kMaxJsonBytes, " bytes"));
+  if (TooDeep(text)) return Bad(origin, absl::StrCat("nested deeper than ", kMaxDepth, " brackets"));
+  try {
+    Json json = Json::parse(text);
+    if (json.is_object()) return json;
+    return Bad(origin, absl::StrCat("a JSON object is expected, not ", json.type_name()));
+  } catch (const Json::parse_error& error) {
+    return Bad(origin, absl::StrCat("not JSON at byte ", error.byte, ": '",
+                                    Abseil(text.substr(error.byte > 10 ? error.byte - 10 : 0, 20)), "'"));
+  }
+}
+
+const Json* Find(const Json& object, const char* key) {
+  const auto at = object.find(key);
+  return at == object.end() || at->is_null() ? nullptr : &*at;
+}
+
+absl::Status ReadText(const Json& row, const char* key, std::string_view origin, std::string* out) {
+  const Json* value = Find(row, key);
+  if (value == nullptr) return absl::OkStatus();
+  if (!value->is_string()) return Bad(absl::StrCat(Abseil(origin), ": ", key), "a string is expected");
+  *out = value->get<std::string>();
+  return absl::OkStatus();
+}
+
+// [X], [X, Y], [X, Y, Z], a number or a string as on the command line.
+absl::StatusOr<checker::Dim3> ReadDim3(const Json& value, std::string_view place) {
+  if (value.is_string()) return ParseDim3(value.get<std::string>(), place);
+  if (value.is_number()) return ParseDim3(value.dump(), place);
+  std::string text;
+  if (!value.is_array() || value.empty() || value.size() > 3) return Bad(place, "write [X, Y, Z]");
+  for (const Json& extent : value) {
+    if (!extent.is_number_integer()) return Bad(place, absl::StrCat(Shown(extent), " is not an integer"));
+    absl::StrAppend(&text, text.empty() ? "" : ",", extent.dump());
+  }
+  return ParseDim3(text, place);
+}
+
+absl::StatusOr<ArgSpec> ReadArg(const Json& value, std::string_view place) {
+  if (value.is_null()) return ParseArgValue("unknown");
+  if (!value.is_object() || value.size() != 1) {
+    return Bad(place, absl::StrCat(Shown(value), " is not null or an object with one of ptr, i32, u32, i64, u64, f32, "
+                                                 "f64, bits, bytes, scratch"));
+  }
+  const std::string type = value.begin().key();
+  const Json& content = value.begin().value();
+  if (type == "scratch") {
+    if (!content.is_boolean() || !content.get<bool>()) return Bad(place, "write {\"scratch\": true}");
+    return ParseArgValue("scratch");
+  }
+  const bool may_be_null = type == "ptr";
+  const bool may_be_number = type != "ptr" && type != "bytes" && type != "bits";
+  if (!content.is_string() && !(may_be_null && content.is_null()) && !(may_be_number && content.is_number())) {
+    return Bad(place, absl::StrCat(Shown(content), " is no value of type ", type));
+  }
+  const std::string text = content.is_string() ? content.get<std::string>() : content.is_null() ? "" : content.dump();
+  absl::StatusOr<ArgSpec> arg = ParseTypedValue(type, text);
+  if (!arg.ok()) return Bad(place, std::string(arg.status().message()));
+  return arg;
+}
+
+absl::Status ReadArgs(const Json& row, std::string_view origin, LaunchSpec* spec) {
+  const auto at = row.find("args");
+  if (at == row.end()) return absl::OkStatus();
+  spec->args_set = true;
+  if (at->is_null()) return absl::OkStatus();
+  if (!at->is_array()) return Bad(absl::StrCat(Abseil(origin), ": args"), "an array is expected");
+  spec->args.emplace();
+  for (const Json& value : *at) {
+    const std::string place = absl::StrCat(Abseil(origin), ": args[", spec->args->size(), "]");
+    absl::StatusOr<ArgSpec> arg = ReadArg(value, place);
+    if (!arg.ok()) return arg.status();
+    arg->origin = place;
+    spec->args->push_back(*std::move(arg));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadOutputs(const Json& row, std::string_view origin, LaunchSpec* spec) {
+  const auto at = row.find("outputs");
+  if (at == row.end()) return absl::OkStatus();
+  spec->outputs.emplace();
+  if (at->is_null()) return absl::OkStatus();
+  const std::string place = absl::StrCat(Abseil(origin), ": outputs");
+  if (!at->is_array()) return Bad(place, "an array of buffer names, or null for all, is expected");
+  for (const Json& name : *at) {
+    if (!name.is_string() || name.get_ref<const std::string&>().empty()) {
+      return Bad(place, absl::StrCat(Shown(name), " is not a buffer's name"));
+    }
+    spec->outputs->push_back(name.get<std::string>());
+  }
+  if (spec->outputs->empty()) return Bad(place, "an empty array compares nothing; write null to compare all buffers");
+  return absl::OkStatus();
+}
+
+absl::Status ReadShared(const Json& row, std::string_view origin, LaunchSpec* spec) {
+  const Json* value = Find(row, "shared");
+  if (value == nullptr) return absl::OkStatus();
+  if (!value->is_number_unsigned() || value->get<uint64_t>() > 0xffffffffu) {
+    return Bad(absl::StrCat(Abseil(origin), ": shared"), "a number of bytes below 2^32 is expected");
+  }
+  spec->shared_bytes = value->get<uint32_t>();
+  return absl::OkStatus();
+}
+
+absl::Status ReadShape(const Json& row, std::string_view origin, LaunchSpec* spec) {
+  if (const Json* value = Find(row, "block")) {
+    absl::StatusOr<checker::Dim3> block = ReadDim3(*value, absl::StrCat(Abseil(origin), ": block"));
+    if (!block.ok()) return block.status();
+    spec->block = *block;
+  }
+  spec->grid_set = row.contains("grid");
+  if (const Json* value = Find(row, "grid")) {
+    absl::StatusOr<checker::Dim3> grid = ReadDim3(*value, absl::StrCat(Abseil(origin), ": grid"));
+    if (!grid.ok()) return grid.status();
+    spec->grid = *grid;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadLaunch(const Json& row, std::string_view origin, LaunchSpec* spec) {
+  std::string entry;
+  if (absl::Status status = ReadText(row, "entry", origin, &entry); !status.ok()) return status;
+  if (!entry.empty()) spec->entry = entry;
+  for (auto* read : {&ReadShape, &ReadShared, &ReadArgs, &ReadOutputs}) {
+    if (absl::Status status = read(row, origin, spec); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<JsonRow> ParseRowJson(std::string_view text, std::string_view origin) {
+  absl::StatusOr<Json> json = ParseObject(text, origin);
+  if (!json.ok()) return json.status();
+  JsonRow row;
+  for (const auto& [key, field] : {std::pair{"id", &row.id}, std::pair{"path", &row.path}}) {
+    if (absl::Status status = ReadText(*json, key, origin, field); !status.ok()) return status;
+  }
+  row.launch_status = ReadLaunch(*json, origin, &row.spec);
+  return row;
+}
+
+absl::StatusOr<LaunchSpec> ParseLaunchJson(std::string_view json, std::string_view origin) {
+  absl::StatusOr<JsonRow> row = ParseRowJson(json, origin);
+  if (!row.ok()) return row.status();
+  if (!row->launch_status.ok()) return row->launch_status;
+  return row->spec;
+}
+
+}  // namespace samebits::launch

@@ -1,0 +1,202 @@
+#include "client/launch/launch_spec.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "client/launch/arg_value.h"
+
+namespace samebits::launch {
+namespace {
+
+constexpr uint32_t kMaxExtent = 0x7fffffff;  // of a grid's x (CUDA's limit); other limits are the checker's
+
+absl::string_view Abseil(std::string_view text) { return {text.data(), text.size()}; }
+
+absl::Status Within(std::string_view origin, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(Abseil(origin), ": ", status.message()));
+}
+
+const checker::EntryInfo* FindEntry(const checker::TextInfo& text, const std::string& name) {
+  if (name.empty()) return text.entries.size() == 1 ? &text.entries[0] : nullptr;
+  for (const checker::EntryInfo& entry : text.entries) {
+    if (entry.name == name) return &entry;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<checker::EntryInfo> ChooseEntry(const checker::TextInfo& text, const std::string& name) {
+  if (const checker::EntryInfo* entry = FindEntry(text, name)) return *entry;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < text.entries.size() && i < 8; ++i) names.push_back(text.entries[i].name);
+  if (names.empty()) return absl::InvalidArgumentError("the text has no entry (.visible .entry)");
+  const std::string list = absl::StrCat(absl::StrJoin(names, ", "), text.entries.size() > 8 ? ", ..." : "");
+  if (name.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the text has ", text.entries.size(), " entries: ", list, "; choose one with --entry"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("the text has no entry '", name, "'; it has: ", list));
+}
+
+// Position of the parameter that `label` names: its full name, its suffix "param_N", or "N".
+std::optional<size_t> NamedParameter(std::string_view label, const checker::EntryInfo& entry) {
+  if (label.empty()) return std::nullopt;
+  for (size_t i = 0; i < entry.parameters.size(); ++i) {
+    const std::string& name = entry.parameters[i].name;
+    if (label == name || label == absl::StrCat(i) || label == absl::StrCat("param_", i)) return i;
+  }
+  return std::nullopt;
+}
+
+std::string DescribeParameters(const checker::EntryInfo& entry) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < entry.parameters.size() && i < 16; ++i) {
+    const checker::ParameterInfo& p = entry.parameters[i];
+    parts.push_back(absl::StrCat(i, ":", p.type, p.is_pointer ? " pointer" : ""));
+  }
+  return absl::StrCat(entry.name, "(", absl::StrJoin(parts, ", "), entry.parameters.size() > 16 ? ", ..." : "", ")");
+}
+
+absl::Status WrongCount(const checker::EntryInfo& entry, size_t given) {
+  std::string remedy = "give one argument per parameter (unknown leaves one open)";
+  if (given + 2 == entry.parameters.size()) {
+    absl::StrAppend(&remedy, "; kernels of Triton end with two unused pointers: add --arg scratch --arg scratch");
+  }
+  return absl::InvalidArgumentError(absl::StrCat("arguments: ", given, " given, but ", entry.parameters.size(),
+                                                 " parameters declared by ", DescribeParameters(entry), "; ", remedy));
+}
+
+// Which parameter each argument is for.
+absl::StatusOr<std::vector<size_t>> Place(const std::vector<ArgSpec>& args, const checker::EntryInfo& entry) {
+  std::vector<size_t> places(args.size());
+  size_t named = 0;
+  const ArgSpec* unnamed = nullptr;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::optional<size_t> at = NamedParameter(args[i].label, entry);
+    places[i] = at.value_or(i);
+    named += at.has_value();
+    if (!at) unnamed = &args[i];
+  }
+  if (named == 0) {
+    for (size_t i = 0; i < args.size(); ++i) places[i] = i;
+    if (args.size() != entry.parameters.size()) return WrongCount(entry, args.size());
+    return places;
+  }
+  if (unnamed != nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(unnamed->origin, ": names no parameter of ", DescribeParameters(entry),
+                     " while other arguments do; name all of them by position, or none"));
+  }
+  std::vector<bool> taken(entry.parameters.size());
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (taken[places[i]]) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(args[i].origin, ": parameter ", places[i], " is given twice; remove one"));
+    }
+    taken[places[i]] = true;
+  }
+  return places;
+}
+
+absl::StatusOr<std::vector<checker::Argument>> ResolveWithEntry(const std::vector<ArgSpec>& args,
+                                                                const checker::EntryInfo& entry) {
+  absl::StatusOr<std::vector<size_t>> places = Place(args, entry);
+  if (!places.ok()) return places.status();
+  std::vector<checker::Argument> out(entry.parameters.size());
+  for (size_t i = 0; i < args.size(); ++i) {
+    checker::Argument& argument = out[(*places)[i]];
+    if (!NeedsType(args[i])) {
+      argument = ToArgument(args[i]);
+      continue;
+    }
+    absl::StatusOr<checker::Argument> typed = TypeByParameter(args[i], entry.parameters[(*places)[i]]);
+    if (!typed.ok()) return Within(args[i].origin, typed.status());
+    argument = *std::move(typed);
+  }
+  return out;
+}
+
+bool NeedsText(const LaunchSpec& spec) {
+  if (!spec.block) return true;
+  if (!spec.args) return false;
+  return std::any_of(spec.args->begin(), spec.args->end(),
+                     [](const ArgSpec& arg) { return NeedsType(arg) || !arg.label.empty(); });
+}
+
+}  // namespace
+
+LaunchSpec Overlay(LaunchSpec base, const LaunchSpec& top) {
+  if (top.entry) base.entry = top.entry;
+  if (top.block) base.block = top.block;
+  if (top.shared_bytes) base.shared_bytes = top.shared_bytes;
+  if (top.outputs) base.outputs = top.outputs;
+  if (top.grid_set) {
+    base.grid_set = true;
+    base.grid = top.grid;
+  }
+  if (top.args_set) {
+    base.args_set = true;
+    base.args = top.args;
+  }
+  return base;
+}
+
+absl::StatusOr<checker::Dim3> ParseDim3(std::string_view text, std::string_view origin) {
+  const std::vector<std::string> parts = absl::StrSplit(Abseil(text), absl::ByAnyChar(",x"));
+  checker::Dim3 out{1, 1, 1};
+  bool ok = parts.size() <= out.size();
+  for (size_t i = 0; ok && i < parts.size(); ++i) {
+    ok = absl::SimpleAtoi(parts[i], &out[i]) && out[i] >= 1 && out[i] <= kMaxExtent;
+  }
+  if (ok) return out;
+  return absl::InvalidArgumentError(absl::StrCat(Abseil(origin), ": '", Abseil(text.substr(0, 80)),
+                                                 "' is not X, X,Y or X,Y,Z with extents from 1 to 2147483647"));
+}
+
+absl::StatusOr<ArgSpec> ParseArg(std::string_view text) {
+  const size_t equals = text.find('=');
+  const bool labelled = equals != std::string_view::npos;
+  absl::StatusOr<ArgSpec> arg = ParseArgValue(labelled ? text.substr(equals + 1) : text);
+  const std::string origin = absl::StrCat("--arg ", Abseil(text.substr(0, 80)));
+  if (!arg.ok()) return Within(origin, arg.status());
+  if (labelled) arg->label = std::string(text.substr(0, equals));
+  arg->origin = origin;
+  return arg;
+}
+
+absl::StatusOr<checker::Launch> Resolve(const LaunchSpec& spec, const DescribeFn& describe) {
+  checker::Launch launch;
+  launch.entry = spec.entry.value_or("");
+  launch.grid = spec.grid;
+  launch.shared_bytes = spec.shared_bytes.value_or(0);
+  launch.outputs = spec.outputs.value_or(std::vector<std::string>{});
+  if (!NeedsText(spec)) {
+    launch.block = *spec.block;
+    if (spec.args) {
+      launch.args.emplace();
+      for (const ArgSpec& arg : *spec.args) launch.args->push_back(ToArgument(arg));
+    }
+    return launch;
+  }
+  absl::StatusOr<checker::TextInfo> text = describe();
+  if (!text.ok()) return text.status();
+  absl::StatusOr<checker::EntryInfo> entry = ChooseEntry(*text, launch.entry);
+  if (!entry.ok()) return entry.status();
+  launch.entry = entry->name;
+  if (!spec.block && !entry->required_block) {
+    return absl::InvalidArgumentError(absl::StrCat("entry ", entry->name, " declares no .reqntid, so the block must be "
+                                                   "given; add --block X[,Y,Z] or \"block\" to its launch file"));
+  }
+  launch.block = spec.block ? *spec.block : *entry->required_block;
+  if (!spec.args) return launch;
+  absl::StatusOr<std::vector<checker::Argument>> args = ResolveWithEntry(*spec.args, *entry);
+  if (!args.ok()) return args.status();
+  launch.args = *std::move(args);
+  return launch;
+}
+
+}  // namespace samebits::launch
