@@ -102,22 +102,36 @@ absl::StatusOr<std::vector<size_t>> Place(const std::vector<ArgSpec>& args, cons
   return places;
 }
 
-absl::StatusOr<std::vector<checker::Argument>> ResolveWithEntry(const std::vector<ArgSpec>& args,
-                                                                const checker::EntryInfo& entry) {
+void SetArgument(size_t at, checker::Argument argument, uint32_t bytes, ResolvedLaunch* out) {
+  out->float_bytes[at] = argument.kind == checker::Argument::Kind::kFloat ? bytes : 0;
+  (*out->launch.args)[at] = std::move(argument);
+}
+
+void SizeArguments(size_t count, ResolvedLaunch* out) {
+  out->launch.args.emplace(count);
+  out->float_bytes.assign(count, 0);
+}
+
+absl::Status ResolveWithEntry(const std::vector<ArgSpec>& args, const checker::EntryInfo& entry, ResolvedLaunch* out) {
   absl::StatusOr<std::vector<size_t>> places = Place(args, entry);
   if (!places.ok()) return places.status();
-  std::vector<checker::Argument> out(entry.parameters.size());
+  SizeArguments(entry.parameters.size(), out);
   for (size_t i = 0; i < args.size(); ++i) {
-    checker::Argument& argument = out[(*places)[i]];
+    const size_t at = (*places)[i];
     if (!NeedsType(args[i])) {
-      argument = ToArgument(args[i]);
+      SetArgument(at, ToArgument(args[i]), args[i].width / 8, out);
       continue;
     }
-    absl::StatusOr<checker::Argument> typed = TypeByParameter(args[i], entry.parameters[(*places)[i]]);
+    absl::StatusOr<checker::Argument> typed = TypeByParameter(args[i], entry.parameters[at]);
     if (!typed.ok()) return Within(args[i].origin, typed.status());
-    argument = *std::move(typed);
+    SetArgument(at, *std::move(typed), entry.parameters[at].bytes, out);
   }
-  return out;
+  return absl::OkStatus();
+}
+
+void ResolveInOrder(const std::vector<ArgSpec>& args, ResolvedLaunch* out) {
+  SizeArguments(args.size(), out);
+  for (size_t i = 0; i < args.size(); ++i) SetArgument(i, ToArgument(args[i]), args[i].width / 8, out);
 }
 
 bool NeedsText(const LaunchSpec& spec) {
@@ -168,19 +182,17 @@ absl::StatusOr<ArgSpec> ParseArg(std::string_view text) {
   return arg;
 }
 
-absl::StatusOr<checker::Launch> Resolve(const LaunchSpec& spec, const DescribeFn& describe) {
-  checker::Launch launch;
+absl::StatusOr<ResolvedLaunch> Resolve(const LaunchSpec& spec, const DescribeFn& describe) {
+  ResolvedLaunch out;
+  checker::Launch& launch = out.launch;
   launch.entry = spec.entry.value_or("");
   launch.grid = spec.grid;
   launch.shared_bytes = spec.shared_bytes.value_or(0);
   launch.outputs = spec.outputs.value_or(std::vector<std::string>{});
   if (!NeedsText(spec)) {
     launch.block = *spec.block;
-    if (spec.args) {
-      launch.args.emplace();
-      for (const ArgSpec& arg : *spec.args) launch.args->push_back(ToArgument(arg));
-    }
-    return launch;
+    if (spec.args) ResolveInOrder(*spec.args, &out);
+    return out;
   }
   absl::StatusOr<checker::TextInfo> text = describe();
   if (!text.ok()) return text.status();
@@ -192,11 +204,9 @@ absl::StatusOr<checker::Launch> Resolve(const LaunchSpec& spec, const DescribeFn
                                                    "given; add --block X[,Y,Z] or \"block\" to its launch file"));
   }
   launch.block = spec.block ? *spec.block : *entry->required_block;
-  if (!spec.args) return launch;
-  absl::StatusOr<std::vector<checker::Argument>> args = ResolveWithEntry(*spec.args, *entry);
-  if (!args.ok()) return args.status();
-  launch.args = *std::move(args);
-  return launch;
+  if (!spec.args) return out;
+  if (absl::Status status = ResolveWithEntry(*spec.args, *entry, &out); !status.ok()) return status;
+  return out;
 }
 
 }  // namespace samebits::launch

@@ -64,10 +64,15 @@ absl::StatusOr<ArgSpec> ParseArg(std::string_view text);
 // Yields what the text declares. Called at most once by Resolve, and only where the launch cannot be told without.
 using DescribeFn = std::function<absl::StatusOr<checker::TextInfo>()>;
 
+struct ResolvedLaunch {
+  checker::Launch launch;
+  std::vector<uint32_t> float_bytes;  // per argument: width of a float (4 or 8), 0 for others
+};
+
 // The launch that `spec` means. Labels that name parameters (full name, "param_2" or "2") place arguments there and
 // leave the rest unknown; otherwise arguments stand in the order of the parameters. A number takes its parameter's
 // type. A missing block is taken from .reqntid. INVALID_ARGUMENT names the part and the remedy.
-absl::StatusOr<checker::Launch> Resolve(const LaunchSpec& spec, const DescribeFn& describe);
+absl::StatusOr<ResolvedLaunch> Resolve(const LaunchSpec& spec, const DescribeFn& describe);
 
 }  // namespace samebits::launch
 

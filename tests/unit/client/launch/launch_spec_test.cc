@@ -33,7 +33,7 @@ checker::TextInfo Text() {
   return text;
 }
 
-absl::StatusOr<checker::Launch> ResolveArgs(const std::vector<std::string>& args, checker::TextInfo text = Text()) {
+absl::StatusOr<ResolvedLaunch> ResolveArgs(const std::vector<std::string>& args, checker::TextInfo text = Text()) {
   LaunchSpec spec;
   spec.block = checker::Dim3{128, 1, 1};
   spec.args_set = true;
@@ -46,7 +46,7 @@ absl::StatusOr<checker::Launch> ResolveArgs(const std::vector<std::string>& args
   return Resolve(spec, [&] { return text; });
 }
 
-std::string Error(const absl::StatusOr<checker::Launch>& launch) {
+std::string Error(const absl::StatusOr<ResolvedLaunch>& launch) {
   return launch.ok() ? "no error" : std::string(launch.status().message());
 }
 
@@ -96,11 +96,13 @@ TEST(ResolveTest, TypedValuesKeepTheirBits) {
     ASSERT_TRUE(arg.ok()) << c.value << ": " << arg.status();
     spec.args = {*arg};
     spec.args_set = true;
-    const absl::StatusOr<checker::Launch> launch =
+    const absl::StatusOr<ResolvedLaunch> launch =
         Resolve(spec, []() -> absl::StatusOr<checker::TextInfo> { return absl::InternalError("not needed"); });
     ASSERT_TRUE(launch.ok()) << c.value << ": " << launch.status();
-    EXPECT_EQ((*launch->args)[0].kind, c.kind) << c.value;
-    EXPECT_EQ((*launch->args)[0].bits, c.bits) << c.value;
+    EXPECT_EQ((*launch->launch.args)[0].kind, c.kind) << c.value;
+    EXPECT_EQ((*launch->launch.args)[0].bits, c.bits) << c.value;
+    const uint32_t float_bytes = c.kind != Kind::kFloat ? 0 : c.value.starts_with("f64") ? 8 : 4;
+    EXPECT_THAT(launch->float_bytes, ElementsAre(float_bytes)) << c.value;
   }
 }
 
@@ -136,9 +138,9 @@ TEST(ResolveTest, NumbersTakeTheTypeOfTheirParameter) {
   const auto launch = ResolveArgs({"o=ptr:out", "x=ptr", "n=-1", "s=1.5", "h=0x3c00",
                                    "p=bytes:000102030405060708090a0b0c0d0e0f", "d=2"});
   ASSERT_TRUE(launch.ok()) << launch.status();
-  const std::vector<checker::Argument>& args = *launch->args;
+  const std::vector<checker::Argument>& args = *launch->launch.args;
   ASSERT_EQ(args.size(), 7u);
-  EXPECT_EQ(launch->entry, "k");
+  EXPECT_EQ(launch->launch.entry, "k");
   EXPECT_EQ(args[0].kind, Kind::kPointer);
   EXPECT_EQ(args[0].buffer, "out");
   EXPECT_EQ(args[1].kind, Kind::kPointer);
@@ -152,13 +154,14 @@ TEST(ResolveTest, NumbersTakeTheTypeOfTheirParameter) {
   EXPECT_THAT(std::vector<int>(args[5].bytes.begin(), args[5].bytes.begin() + 3), ElementsAre(0, 1, 2));
   EXPECT_EQ(args[6].kind, Kind::kFloat);
   EXPECT_EQ(args[6].bits, 0x4000000000000000u);
+  EXPECT_THAT(launch->float_bytes, ElementsAre(0, 0, 0, 4, 0, 0, 8));
 }
 
 TEST(ResolveTest, NamesPlaceArgumentsAndLeaveTheRestUnknown) {
   for (const char* label : {"k_param_2", "param_2", "2"}) {
     const auto launch = ResolveArgs({std::string(label) + "=4096", "1=scratch"});
     ASSERT_TRUE(launch.ok()) << launch.status();
-    const std::vector<checker::Argument>& args = *launch->args;
+    const std::vector<checker::Argument>& args = *launch->launch.args;
     ASSERT_EQ(args.size(), 7u);
     EXPECT_EQ(args[0].kind, Kind::kUnknown);
     EXPECT_EQ(args[1].kind, Kind::kScratch);
@@ -185,7 +188,7 @@ TEST(ResolveTest, AnUnsignedParameterTakesBothHalvesOfItsRange) {
   for (const char* value : {"2=4294967295", "2=-1", "2=0xffffffff"}) {
     const auto launch = ResolveArgs({value});
     ASSERT_TRUE(launch.ok()) << launch.status();
-    EXPECT_EQ((*launch->args)[2].bits, ~uint64_t{0}) << value;
+    EXPECT_EQ((*launch->launch.args)[2].bits, ~uint64_t{0}) << value;
   }
 }
 
@@ -207,9 +210,9 @@ TEST(ResolveTest, TheBlockComesFromTheTextOrMustBeGiven) {
   text.entries[0].required_block = checker::Dim3{96, 2, 1};
   const auto launch = Resolve({}, [&] { return text; });
   ASSERT_TRUE(launch.ok()) << launch.status();
-  EXPECT_EQ(launch->block, (checker::Dim3{96, 2, 1}));
-  EXPECT_FALSE(launch->args.has_value());
-  EXPECT_FALSE(launch->grid.has_value());
+  EXPECT_EQ(launch->launch.block, (checker::Dim3{96, 2, 1}));
+  EXPECT_FALSE(launch->launch.args.has_value());
+  EXPECT_FALSE(launch->launch.grid.has_value());
 }
 
 TEST(ResolveTest, PassesOnTheTextsError) {
