@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/isa/ptx/op_table.h"
@@ -47,23 +48,32 @@ enum class Special : uint8_t {
 #undef X
 };
 
+// Spelling without '%'; "" for kOther.
+std::string_view SpecialName(Special special);
+// kOther if `text` (without '%') names no modelled special register.
+Special ParseSpecial(std::string_view text);
+
 enum class OperandKind : uint8_t {
   kRegister,   // reg (and pair_reg for `d|p`)
   kImmediate,  // imm: integer literal, or the bit pattern of a float literal (is_float; see float_bits)
-  kSpecial,    // special
+  kSpecial,    // special; for Special::kOther, its spelling is text->substr(first, count)
   kSymbol,     // symbol: a variable, parameter or function name used as a value (`mov.u32 %r, smem`); + imm
   kAddress,    // [reg + imm], [symbol + imm] or [imm]: reg or symbol set, or neither
-  kVector,     // {a, b, ...}: `count` operands from Function::operand_pool[first]
+  kVector,     // {a, b, ...}: `count` operands from Function::operand_pool[first]. A register declared with .v2 or
+               // .v4 and used whole is the vector of its components. [a, {x, y}], [a, b, {x, y}]: the vector of a
+               // kAddress, then what follows it in order, inner braces dropped (only here is element 0 an address)
   kLabel,      // target: instruction index in the function
   kSink,       // `_`
 };
 
 struct Operand {
   OperandKind kind = OperandKind::kSink;
-  bool negated = false;        // `!%p`
+  bool negated = false;        // `!%p`, and `-%r` of vmad
   bool is_float = false;       // immediate was written 0f..., 0d... or decimal with a point
   Special special = Special::kOther;
   uint8_t float_bits = 0;      // 32 for 0f, 64 for 0d and decimal literals
+  char selector = 0;           // `%r.b0`, `%r.h1`, `%r.b7610` of video instructions: 'b' or 'h'; 0 where absent
+  uint16_t selected = 0xffff;  // the selector's digits, first one in the low nibble, unused nibbles 0xf
   uint32_t reg = kNone32;      // index into Function::registers
   uint32_t pair_reg = kNone32; // second half of `d|p`
   uint32_t symbol = kNone32;   // index into Module::symbols
@@ -100,8 +110,9 @@ struct Instruction {
   ScalarType type(int i = 0) const { return i < type_count ? types[i] : ScalarType::kNone; }
 };
 
+// Only registers that a function's text uses (or has as register parameters) exist, in the order of their first use.
 struct Register {
-  std::string_view name;  // with '%'
+  std::string_view name;  // as first written: with '%' if it has one, with ".x" for a component of a vector
   ScalarType type;
 };
 
@@ -113,14 +124,19 @@ struct Symbol {
   Kind kind = Kind::kVariable;
   StateSpace space = StateSpace::kNone;
   ScalarType type = ScalarType::kNone;
-  uint32_t align = 1;           // bytes
+  uint32_t align = 1;           // bytes; the natural alignment where the text gives none
   uint64_t size = 0;            // bytes; 0 for an unsized extern array (dynamic shared memory)
   bool is_extern = false;
   bool is_pointer = false;      // `.param .u64 .ptr`
+  StateSpace pointer_space = StateSpace::kNone;  // `.ptr .global`; kNone is generic
+  uint32_t pointer_align = 0;   // `.ptr .align 16`, bytes; 0 where absent
+  uint8_t vector = 1;           // `.v2`, `.v4` variables; counted in size
   uint32_t function = kNone32;  // owner for locals and params; own index for kFunction
   uint32_t param_index = kNone32;  // position among the owner's inputs, for kParam of an entry or .func
-  std::vector<uint8_t> init;    // initial bytes of .global/.const variables, empty for zero
+  std::vector<uint8_t> init;    // initial bytes of .global/.const variables; those past its end are zero
   bool init_has_addresses = false;  // the initialiser names other symbols: its bytes are not known
+  // For kOther: the text after the label of `.callprototype`, empty for tables.
+  std::string_view prototype;
 };
 
 struct Function {
@@ -133,8 +149,8 @@ struct Function {
   std::vector<Register> registers;
   std::vector<Instruction> instructions;
   std::vector<Operand> operand_pool;
-  // Targets of `brx.idx`/`call` tables: label lists by symbol.
-  std::vector<std::pair<uint32_t, std::vector<uint32_t>>> branch_tables;
+  // `.branchtargets`: instruction indices by table symbol. `.calltargets`: function symbols by table symbol.
+  std::vector<std::pair<uint32_t, std::vector<uint32_t>>> branch_tables, call_tables;
   std::array<uint32_t, 3> reqntid{0, 0, 0}, maxntid{0, 0, 0}, reqnctapercluster{0, 0, 0};
   bool explicit_cluster = false;
   uint32_t line = 0;

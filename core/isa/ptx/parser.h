@@ -13,9 +13,10 @@ namespace samebits::isa::ptx {
 struct ParseLimits {
   uint64_t max_text_bytes = 64ull << 20;
   uint64_t max_instructions = 8'000'000;
-  uint64_t max_registers = 4'000'000;
+  uint64_t max_registers = 4'000'000;  // declared in one function
   uint32_t max_symbols = 1'000'000;
   uint32_t max_scope_depth = 256;
+  uint64_t max_initializer_bytes = 64ull << 20;  // of all variables
 };
 
 // Where a parse failed; carried by the Status as a payload under kParseErrorUrl and spelled out in its message
