@@ -116,6 +116,15 @@ struct Register {
   ScalarType type;
 };
 
+// An address in an initialiser: that of symbol `symbol` plus `addend`, generic or in its own space, at byte `offset`.
+// `mask` is the one written before it, `0xFF00(x)`; 0 without.
+struct InitAddress {
+  uint64_t offset = 0, mask = 0;
+  uint32_t symbol = kNone32;
+  int64_t addend = 0;
+  bool is_generic = false;
+};
+
 // A variable, kernel or function parameter, or function. Local names are resolved by scope: each declaration
 // is a symbol of its own.
 struct Symbol {
@@ -135,6 +144,7 @@ struct Symbol {
   uint32_t param_index = kNone32;  // position among the owner's inputs, for kParam of an entry or .func
   std::vector<uint8_t> init;    // initial bytes of .global/.const variables; those past its end are zero
   bool init_has_addresses = false;  // the initialiser names other symbols: its bytes are not known
+  std::vector<InitAddress> init_addresses;
   // For kOther: the text after the label of `.callprototype`, empty for tables.
   std::string_view prototype;
 };

@@ -18,7 +18,7 @@ constexpr TypeInfo kTypes[] = {
 };
 constexpr int kTypeCount = sizeof(kTypes) / sizeof(kTypes[0]);
 
-// Types by length and first character: no spelling is longer than 10 characters.
+// No spelling is longer.
 constexpr int kMaxNameLength = 10;
 
 }  // namespace

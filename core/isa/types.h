@@ -11,6 +11,9 @@ namespace samebits::isa {
 #define SAMEBITS_ISA_TYPES(X) \
   X(kPred, "pred", 1)         \
   X(kB1, "b1", 1)             \
+  X(kB2, "b2", 2)             \
+  X(kU2, "u2", 2)             \
+  X(kS2, "s2", 2)             \
   X(kB4, "b4", 4)             \
   X(kU4, "u4", 4)             \
   X(kS4, "s4", 4)             \
@@ -51,9 +54,15 @@ namespace samebits::isa {
   X(kE2m1x2, "e2m1x2", 8)     \
   X(kE2m3x2, "e2m3x2", 16)    \
   X(kE3m2x2, "e3m2x2", 16)    \
+  X(kE2m1x4, "e2m1x4", 16)    \
+  X(kE2m3x4, "e2m3x4", 32)    \
+  X(kE3m2x4, "e3m2x4", 32)    \
   X(kUe8m0, "ue8m0", 8)       \
   X(kUe8m0x2, "ue8m0x2", 16)  \
   X(kUe4m3, "ue4m3", 8)       \
+  X(kUe5m3, "ue5m3", 8)       \
+  X(kUe5m3x2, "ue5m3x2", 16)  \
+  X(kS2f6x2, "s2f6x2", 16)    \
   X(kTexref, "texref", 64)    \
   X(kSamplerref, "samplerref", 64) \
   X(kSurfref, "surfref", 64)

@@ -18,9 +18,9 @@ size_t TrailingDigits(std::string_view name) {
   return digits;
 }
 
-// The number that the digits spell as the range notation would, without leading zeros. False for others.
+// The number that the digits spell, leading zeros or not; false if there are too many of them.
 bool RangeNumber(std::string_view digits, uint32_t* number) {
-  if (digits.empty() || digits.size() > kMaxDigits || (digits[0] == '0' && digits.size() > 1)) return false;
+  if (digits.empty() || digits.size() > kMaxDigits) return false;
   uint64_t value = 0;
   for (char c : digits) value = value * 10 + (c - '0');
   *number = static_cast<uint32_t>(value);

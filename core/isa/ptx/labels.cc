@@ -106,7 +106,7 @@ bool Parser::ResolveLabels() {
         break;
     }
   }
-  // The scope of the parameters, opened by the first event, closes after the body.
+  CloseLabels(0);  // the function's own scope, which the first event opened
   return true;
 }
 

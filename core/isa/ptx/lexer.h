@@ -47,7 +47,11 @@ class Lexer {
   const char* end() const { return end_; }
   uint32_t line() const { return line_; }
   bool AtEnd() const { return at_ >= end_; }
-  void Advance(int count = 1) { at_ += count; }
+  void Advance(int64_t count = 1) { at_ += count; }
+  // Back to `at`, a position before.
+  void Rewind(const char* at) {
+    while (at_ > at) line_ -= *--at_ == '\n';
+  }
 
   // Skips blanks and comments and returns the character there, 0 at the end. An unterminated block comment stops
   // the lexer at its start.
@@ -93,12 +97,19 @@ class Lexer {
     return {from, static_cast<size_t>(at_ - from)};
   }
 
-  // The rest of a dotted name at the position: [A-Za-z0-9_$.] and "::"; may be empty.
+  // The rest of a dotted name at the position: [A-Za-z0-9_$.], "::", and ":" between digits (".sp::2:4"); may be
+  // empty.
   void SkipDotted() {
     for (;;) {
       while (Is(*at_, kDottedChar)) ++at_;
-      if (*at_ != ':' || at_[1] != ':') return;
-      at_ += 2;
+      if (*at_ != ':') return;
+      if (at_[1] == ':') {
+        at_ += 2;
+      } else if (Is(at_[1], kDigitChar) && Is(at_[-1], kDigitChar)) {
+        ++at_;
+      } else {
+        return;
+      }
     }
   }
 

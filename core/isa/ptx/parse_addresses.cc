@@ -15,7 +15,7 @@ bool Parser::ParseAddress(Operand* operand) {
 bool Parser::ParseAddressBase(Operand* operand) {
   const char c = lexer_.Peek();
   const char* at = lexer_.at();
-  if (!Is(c, kNameStartChar) || std::string_view(at, lexer_.end() - at).starts_with("WARP_SZ")) {
+  if (!Is(c, kNameStartChar) || AtWarpSize()) {
     if (!ParseImmediate(operand)) return false;
     if (operand->is_float) return Fail(at, "floating-point address");
     operand->kind = OperandKind::kAddress;

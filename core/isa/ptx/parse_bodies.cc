@@ -4,14 +4,15 @@
 
 namespace samebits::isa::ptx {
 
-// From behind the `{` of a function to behind its `}`.
+// From behind the `{` of a function to behind its `}`. Its outermost names share the scope of the parameters, which
+// stays open.
 bool Parser::ParseBody() {
   const size_t outer = scopes_.size();
-  if (!OpenScope()) return false;
-  while (scopes_.size() > outer) {
+  for (;;) {
     const char c = lexer_.Peek();
     if (c == '}') {
       lexer_.Advance();
+      if (scopes_.size() == outer) break;
       CloseScope();
     } else if (c == '{') {
       if (!OpenScope()) return false;

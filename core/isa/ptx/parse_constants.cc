@@ -1,5 +1,6 @@
 // Constant expressions (PTX ISA section 4.5): literals, C's operators, casts (.s64) and (.u64), WARP_SZ. Integers are
-// 64 bits wide, signed unless marked U or above the signed range; floating-point constants stand alone, with a sign.
+// 64 bits wide, signed unless marked U or above the signed range; decimal floating-point constants are doubles and
+// have + - * / among themselves; 0f and 0d constants stand alone.
 
 #include <bit>
 #include <string>
@@ -13,7 +14,6 @@ namespace {
 constexpr int kMaxExpressionDepth = 64;
 constexpr uint64_t kWarpSize = 32;
 constexpr uint64_t kSignBit = 1ull << 63;
-constexpr uint64_t kFloatSignBit = 1ull << 31;
 
 enum BinaryOp {
   kNoOp, kMul, kDiv, kRem, kAdd, kSub, kShl, kShr, kLt, kGt, kLe, kGe, kEq, kNe, kAnd, kXor, kOr, kAndAnd, kOrOr,
@@ -63,10 +63,11 @@ bool IsLess(uint64_t a, uint64_t b, bool is_unsigned) {
   return is_unsigned ? a < b : static_cast<int64_t>(a) < static_cast<int64_t>(b);
 }
 
+// Counts are taken modulo 64, as the vendor's assembler does.
 uint64_t Shift(uint64_t a, uint64_t count, bool left, bool is_unsigned) {
-  if (left) return count < 64 ? a << count : 0;
-  if (is_unsigned) return count < 64 ? a >> count : 0;
-  return static_cast<uint64_t>(static_cast<int64_t>(a) >> (count < 64 ? count : 63));
+  count &= 63;
+  if (left) return a << count;
+  return is_unsigned ? a >> count : static_cast<uint64_t>(static_cast<int64_t>(a) >> count);
 }
 
 // b is not zero.
@@ -125,7 +126,9 @@ bool Parser::ParseBinary(int lowest, bool has_first, Value* value) {
 }
 
 bool Parser::ApplyBinary(const char* at, int op, const Value& right, Value* value) {
-  if (value->float_bits != 0 || right.float_bits != 0) return Fail(at, "floating-point expression");
+  if (value->float_bits != 0 || right.float_bits != 0) {
+    return ApplyFloat(op, right, value) || Fail(at, "operator of floating-point constants");
+  }
   const uint64_t a = value->bits, b = right.bits;
   const bool is_shift = op == kShl || op == kShr;
   const bool is_unsigned = value->is_unsigned || (right.is_unsigned && !is_shift);
@@ -158,9 +161,24 @@ bool Parser::ApplyBinary(const char* at, int op, const Value& right, Value* valu
   }
 }
 
+bool Parser::ApplyFloat(int op, const Value& right, Value* value) {
+  if (!value->is_decimal || !right.is_decimal) return false;
+  const double a = std::bit_cast<double>(value->bits), b = std::bit_cast<double>(right.bits);
+  double result;
+  switch (op) {
+    case kAdd: result = a + b; break;
+    case kSub: result = a - b; break;
+    case kMul: result = a * b; break;
+    case kDiv: result = a / b; break;
+    default: return false;
+  }
+  value->bits = std::bit_cast<uint64_t>(result);
+  return true;
+}
+
 bool Parser::ParseUnary(Value* value) {
   const char c = lexer_.Peek();
-  if (Is(c, kDigitChar)) return ParseLiteral(value);
+  if (Is(c, kDigitChar) || (c == '.' && Is(lexer_.at()[1], kDigitChar))) return ParseLiteral(value);
   const char* at = lexer_.at();
   if (++expression_depth_ > kMaxExpressionDepth) return Fail(at, "expression is nested too deeply");
   bool ok;
@@ -170,7 +188,7 @@ bool Parser::ParseUnary(Value* value) {
     ok = ParseParenthesis(value);
   } else {
     const std::string_view name = lexer_.TakeName();
-    *value = Value{kWarpSize, /*is_unsigned=*/false, /*float_bits=*/0};
+    *value = Value{kWarpSize};
     ok = name == "WARP_SZ" || Fail(at, lexer_.AtEnd() ? "text ends in a statement" : "expected an operand");
   }
   --expression_depth_;
@@ -183,13 +201,13 @@ bool Parser::ParsePrefixed(char prefix, Value* value) {
   if (!ParseUnary(value)) return false;
   if (prefix == '+') return true;
   if (value->float_bits != 0) {
-    if (prefix != '-') return Fail(at, "floating-point expression");
-    value->bits ^= value->float_bits == 64 ? kSignBit : kFloatSignBit;
+    if (prefix != '-' || !value->is_decimal) return Fail(at, "operator of floating-point constants");
+    value->bits ^= kSignBit;
     return true;
   }
   if (prefix == '-') value->bits = -value->bits;
   if (prefix == '~') value->bits = ~value->bits;
-  if (prefix == '!') *value = Value{value->bits == 0, /*is_unsigned=*/false, /*float_bits=*/0};
+  if (prefix == '!') *value = Value{value->bits == 0};
   return true;
 }
 
@@ -206,7 +224,7 @@ bool Parser::ParseParenthesis(Value* value) {
   return true;
 }
 
-// At a digit.
+// At a digit, or at a point before one.
 bool Parser::ParseLiteral(Value* value) {
   const char* from = lexer_.at();
   *value = Value{};
@@ -251,7 +269,7 @@ bool Parser::ParseInteger(const char* from, int base, Value* value) {
   if (to == from) return Fail(lexer_.at(), "malformed number");
   if (*to == 'U') ++to;
   if (Is(*to, kNameChar)) return Fail(lexer_.at(), "malformed number");
-  lexer_.Advance(static_cast<int>(to - lexer_.at()));
+  lexer_.Advance(to - lexer_.at());
   return true;
 }
 
@@ -262,7 +280,7 @@ bool Parser::ParseFloatBits(const char* from, int digits, Value* value) {
   }
   if (Is(from[digits], kNameChar)) return Fail(lexer_.at(), "malformed number");
   value->float_bits = static_cast<uint8_t>(4 * digits);
-  lexer_.Advance(static_cast<int>(from + digits - lexer_.at()));
+  lexer_.Advance(from + digits - lexer_.at());
   return true;
 }
 
@@ -281,7 +299,8 @@ bool Parser::ParseDecimalFloat(const char* to, Value* value) {
   if (result.ec == std::errc::result_out_of_range) return Fail(lexer_.at(), "number out of range");
   value->bits = std::bit_cast<uint64_t>(number);
   value->float_bits = 64;
-  lexer_.Advance(static_cast<int>(to - lexer_.at()));
+  value->is_decimal = true;
+  lexer_.Advance(to - lexer_.at());
   return true;
 }
 

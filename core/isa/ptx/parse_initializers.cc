@@ -2,36 +2,20 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "core/isa/ptx/parser_impl.h"
 
 namespace samebits::isa::ptx {
-namespace {
-
-// The bits that a variable of `bits` width and floating-point type holds for a constant; false where the format has
-// no conversion here.
-bool ConvertToFloat(uint64_t value_bits, uint8_t float_bits, int64_t integer, int bits, uint64_t* out) {
-  const double value = float_bits == 64   ? std::bit_cast<double>(value_bits)
-                       : float_bits == 32 ? std::bit_cast<float>(static_cast<uint32_t>(value_bits))
-                                          : static_cast<double>(integer);
-  if (bits == 64) {
-    *out = std::bit_cast<uint64_t>(value);
-  } else if (bits == 32) {
-    *out = std::bit_cast<uint32_t>(static_cast<float>(value));
-  } else {
-    return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 // What follows `=`.
 bool Parser::ParseInitializer(const Dimensions& dimensions, Symbol* symbol) {
   const char* at = lexer_.at();
   if (symbol->space != StateSpace::kGlobal && symbol->space != StateSpace::kConst) {
     return Fail(at, "only .global and .const variables have initialisers");
+  }
+  if (BitWidth(symbol->type) == 64 && !IsInteger(symbol->type) && symbol->type != ScalarType::kF64) {
+    // References to textures, samplers and surfaces: fields in braces, which no execution reads.
+    return Expect('{') && (lexer_.SkipBraces() || Fail(at, "initialiser without end"));
   }
   // Elements below each dimension.
   std::vector<uint64_t> strides(dimensions.extents.size());
@@ -89,49 +73,65 @@ bool Parser::ParseInitializerLists(const std::vector<uint64_t>& strides, uint64_
 bool Parser::ParseInitializerElement(uint64_t position, Symbol* symbol) {
   const char c = lexer_.Peek();
   const char* at = lexer_.at();
-  Value value;
-  if (Is(c, kNameStartChar) && std::string_view(at, std::min<size_t>(7, lexer_.end() - at)) != "WARP_SZ") {
-    return ParseInitializerAddress(symbol) && StoreElement(at, Value{}, position, symbol);
+  const uint64_t offset = position * static_cast<uint64_t>(BitWidth(symbol->type) / 8);
+  if (Is(c, kNameStartChar) && !AtWarpSize()) {
+    return ParseInitializerAddress(offset, /*mask=*/0, symbol) && StoreElement(at, Value{}, position, symbol);
   }
+  Value value;
   if (!ParseConstant(&value)) return false;
-  if (lexer_.TakeIf('(')) {  // a mask of an address
+  if (lexer_.TakeIf('(')) {
+    if (!ParseInitializerAddress(offset, value.bits, symbol) || !Expect(')')) return false;
     value = Value{};
-    if (!ParseInitializerAddress(symbol) || !Expect(')')) return false;
   }
   return StoreElement(at, value, position, symbol);
 }
 
 // name, generic(name), and either with an offset.
-bool Parser::ParseInitializerAddress(Symbol* symbol) {
-  symbol->init_has_addresses = true;
+bool Parser::ParseInitializerAddress(uint64_t offset, uint64_t mask, Symbol* symbol) {
+  InitAddress address;
+  address.offset = offset;
+  address.mask = mask;
   lexer_.SkipBlanks();
   std::string_view name = lexer_.TakeName();
-  const bool is_generic = name == "generic" && lexer_.TakeIf('(');
-  if (is_generic) {
+  address.is_generic = name == "generic" && lexer_.TakeIf('(');
+  if (address.is_generic) {
     lexer_.SkipBlanks();
     name = lexer_.TakeName();
   }
   if (name.empty()) return FailHere("expected a name");
-  uint32_t ignored;
-  if (name != symbol->name && Resolve(name, &ignored).kind == Binding::Kind::kNone) {
+  uint32_t number;
+  const Binding binding = Resolve(name, &number);
+  if (binding.kind != Binding::Kind::kSymbol && binding.kind != Binding::Kind::kSymbolRange) {
     return Fail(name.data(), "undeclared name");
   }
-  if (is_generic && !Expect(')')) return false;
-  Operand offset;
-  return ParseOffset(&offset);
+  if (!SymbolIndex(binding, name, number, &address.symbol)) return false;
+  if (address.is_generic && !Expect(')')) return false;
+  Operand addend;
+  if (!ParseOffset(&addend)) return false;
+  address.addend = addend.imm;
+  symbol->init_has_addresses = true;
+  symbol->init_addresses.push_back(address);
+  return true;
+}
+
+// Integers initialise integer variables and lose their high bits; 0f constants are bits; 0d and decimal ones are
+// rounded to 32 bits where the variable has so many. Floating-point constants do not initialise .u and .s variables.
+bool Parser::ConvertElement(const Value& value, ScalarType type, uint64_t* stored) const {
+  *stored = value.bits;
+  const bool is_float = type == ScalarType::kF32 || type == ScalarType::kF64;
+  const bool is_bits = IsInteger(type) && TypeName(type)[0] == 'b';
+  if (value.float_bits == 0) return IsInteger(type);
+  if (!is_float && !is_bits) return false;
+  if (value.float_bits == 32 || BitWidth(type) == 64) return true;
+  if (BitWidth(type) != 32) return false;
+  *stored = std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(value.bits)));
+  return true;
 }
 
 bool Parser::StoreElement(const char* at, const Value& value, uint64_t position, Symbol* symbol) {
-  const int bits = BitWidth(symbol->type);
-  const uint64_t bytes = static_cast<uint64_t>(bits / 8);
-  uint64_t stored = value.bits;
-  if (IsFloat(symbol->type)) {
-    if (!ConvertToFloat(value.bits, value.float_bits, static_cast<int64_t>(value.bits), bits, &stored)) {
-      return Fail(at, "initialiser of this type");
-    }
-  } else if (value.float_bits > bits) {
-    return Fail(at, "constant is wider than the variable");
-  }
+  const uint64_t bytes = static_cast<uint64_t>(BitWidth(symbol->type) / 8);
+  uint64_t stored;
+  if (!ConvertElement(value, symbol->type, &stored)) return Fail(at, "initialiser does not fit the type");
   const uint64_t end = (position + 1) * bytes;
   if (end > symbol->init.size()) {
     initializer_bytes_ += end - symbol->init.size();

@@ -52,13 +52,11 @@ bool Parser::ParseOperand(Operand* operand) {
 // `!%p`, `-%r`, or a constant that starts with the sign.
 bool Parser::ParseNegatedOperand(Operand* operand) {
   const char* at = lexer_.at();
-  const char* next = at + 1;
-  while (Is(*next, kBlankChar)) ++next;
-  if (!Is(*next, kNameStartChar) || std::string_view(next, lexer_.end() - next).starts_with("WARP_SZ")) {
+  lexer_.Advance();
+  if (!Is(lexer_.Peek(), kNameStartChar) || AtWarpSize()) {
+    lexer_.Rewind(at);
     return ParseImmediate(operand);
   }
-  lexer_.Advance();
-  lexer_.SkipBlanks();
   if (!ParseNamedOperand(operand)) return false;
   if (operand->kind != OperandKind::kRegister) return Fail(at, "negation of something that is no register");
   operand->negated = true;
@@ -83,7 +81,7 @@ bool Parser::ParseNamedOperand(Operand* operand) {
     return *lexer_.at() != '|' || ParsePair(operand);
   }
   if (name == "WARP_SZ") {
-    lexer_.Advance(-static_cast<int>(name.size()));
+    lexer_.Rewind(name.data());
     return ParseImmediate(operand);
   }
   if (name[0] == '%' && ParseSpecialRegister(name, operand)) return true;
@@ -98,7 +96,7 @@ bool Parser::ParseLabelOperand(Operand* operand) {
   if (name.empty()) return FailHere("expected a label");
   uint32_t number;
   if (name[0] == '%' || name == "_" || name == "WARP_SZ" || Resolve(name, &number).kind != Binding::Kind::kNone) {
-    lexer_.Advance(static_cast<int>(at - lexer_.at()));
+    lexer_.Rewind(at);
     return ParseOperand(operand);
   }
   operand->kind = OperandKind::kLabel;

@@ -125,6 +125,10 @@ bool Parser::ParseDimensions(Dimensions* dimensions) {
     Value extent;
     if (!ParseConstant(&extent)) return false;
     if (extent.float_bits != 0 || extent.bits > kMaxVariableBytes) return Fail(at, "array size out of range");
+    if (extent.bits == 0) {
+      if (!dimensions->extents.empty()) return Fail(at, "array size out of range");
+      dimensions->is_unsized = true;
+    }
     dimensions->extents.push_back(extent.bits);
     if (!Expect(']')) return false;
   }
@@ -134,18 +138,20 @@ bool Parser::ParseDimensions(Dimensions* dimensions) {
 bool Parser::SizeVariable(const char* at, const VariableHead& head, const Dimensions& dimensions, Symbol* symbol) {
   const uint64_t bits = static_cast<uint64_t>(BitWidth(head.type));
   if (bits % 8 != 0) return Fail(at, "type has no size in memory");
-  uint64_t size = bits / 8 * head.vector;
+  const uint64_t element_size = bits / 8 * head.vector;
   symbol->type = head.type;
   symbol->vector = head.vector;
-  symbol->align = head.align != 0 ? head.align : static_cast<uint32_t>(size);
+  symbol->align = head.align != 0 ? head.align : static_cast<uint32_t>(element_size);
   symbol->is_pointer = head.is_pointer;
   symbol->pointer_space = head.pointer_space;
   symbol->pointer_align = head.pointer_align;
+  uint64_t size = element_size;
   for (uint64_t extent : dimensions.extents) {
-    if (extent != 0 && size > kMaxVariableBytes / extent) return Fail(at, "variable is too large");
+    if (extent == 0) continue;
+    if (size > kMaxVariableBytes / extent) return Fail(at, "variable is too large");
     size *= extent;
   }
-  symbol->size = size;
+  symbol->size = dimensions.is_unsized ? 0 : size;
   return true;
 }
 

@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kMaxFragment = 48;
 constexpr size_t kDecodedNames = 256;
+constexpr std::string_view kWarpSizeName = "WARP_SZ";
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -85,6 +86,12 @@ bool Parser::OverLimit(const char* at, std::string_view limit, uint64_t bound) {
 bool Parser::Expect(char c) {
   if (lexer_.TakeIf(c)) return true;
   return FailHere(absl::StrCat("expected '", std::string(1, c), "'"));
+}
+
+bool Parser::AtWarpSize() {
+  lexer_.SkipBlanks();
+  return std::string_view(lexer_.at(), lexer_.end() - lexer_.at()).starts_with(kWarpSizeName) &&
+         !Is(lexer_.at()[kWarpSizeName.size()], kNameChar);
 }
 
 absl::StatusOr<Module> Parse(std::string text, const ParseLimits& limits) {

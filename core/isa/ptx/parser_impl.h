@@ -78,7 +78,8 @@ class Parser {
   struct Value {
     uint64_t bits = 0;
     bool is_unsigned = false;
-    uint8_t float_bits = 0;  // 0: an integer
+    bool is_decimal = false;  // a floating-point constant written in decimal
+    uint8_t float_bits = 0;   // 0: an integer
   };
   struct Linkage {
     bool is_extern = false, is_visible = false, is_weak = false, is_common = false;
@@ -103,6 +104,8 @@ class Parser {
   bool FailHere(std::string_view what);
   bool OverLimit(const char* at, std::string_view limit, uint64_t bound);
   bool Expect(char c);
+  // Whether WARP_SZ, the one constant that is a name, is here.
+  bool AtWarpSize();
   uint32_t OffsetOf(std::string_view token) const { return static_cast<uint32_t>(token.data() - lexer_.begin()); }
 
   // parse_directives.cc: module level and directives that occur anywhere.
@@ -160,7 +163,8 @@ class Parser {
   bool ParseInitializer(const Dimensions& dimensions, Symbol* symbol);
   bool ParseInitializerLists(const std::vector<uint64_t>& strides, uint64_t bound, Symbol* symbol, uint64_t* elements);
   bool ParseInitializerElement(uint64_t position, Symbol* symbol);
-  bool ParseInitializerAddress(Symbol* symbol);
+  bool ParseInitializerAddress(uint64_t offset, uint64_t mask, Symbol* symbol);
+  bool ConvertElement(const Value& value, ScalarType type, uint64_t* stored) const;
   bool StoreElement(const char* at, const Value& value, uint64_t position, Symbol* symbol);
 
   // parse_functions.cc
@@ -236,6 +240,7 @@ class Parser {
   bool ParseFloatBits(const char* from, int digits, Value* value);
   bool ParseDecimalFloat(const char* from, Value* value);
   bool ApplyBinary(const char* at, int op, const Value& right, Value* value);
+  static bool ApplyFloat(int op, const Value& right, Value* value);
 
   Module* const module_;
   const ParseLimits limits_;
