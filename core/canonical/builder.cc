@@ -1,0 +1,761 @@
+#include "core/canonical/builder.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace samebits::canonical {
+
+using expr::Anchor;
+using expr::Attr;
+using expr::BufferId;
+using expr::ChildRef;
+using expr::Compare;
+using expr::Fn;
+using expr::Format;
+using expr::NodeId;
+using expr::Round;
+using expr::Scalar;
+
+namespace {
+
+uint64_t SignBit(int width) { return uint64_t{1} << (width - 1); }
+
+bool IsFloatArithmetic(Fn fn) {
+  switch (fn) {
+    case Fn::kFAdd: case Fn::kFMul: case Fn::kFFma: case Fn::kFDiv: case Fn::kFRcp: case Fn::kFSqrt:
+    case Fn::kFRsqrt: case Fn::kFMin: case Fn::kFMax: case Fn::kFConvert: case Fn::kFToInt: case Fn::kFCompare:
+    case Fn::kEx2: case Fn::kLg2: case Fn::kSin: case Fn::kCos: case Fn::kTanh:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Compare Swapped(Compare c) {
+  switch (c) {
+    case Compare::kGt: return Compare::kLt;
+    case Compare::kGe: return Compare::kLe;
+    case Compare::kGtu: return Compare::kLtu;
+    case Compare::kGeu: return Compare::kLeu;
+    default: return c;
+  }
+}
+
+// Complement of a float comparison that has been through Swapped, as (comparison, operands exchanged).
+std::pair<Compare, bool> FloatComplement(Compare c) {
+  switch (c) {
+    case Compare::kLt: return {Compare::kLeu, true};
+    case Compare::kLe: return {Compare::kLtu, true};
+    case Compare::kLtu: return {Compare::kLe, true};
+    case Compare::kLeu: return {Compare::kLt, true};
+    case Compare::kEq: return {Compare::kNeu, false};
+    case Compare::kNeu: return {Compare::kEq, false};
+    case Compare::kNe: return {Compare::kEqu, false};
+    case Compare::kEqu: return {Compare::kNe, false};
+    case Compare::kNum: return {Compare::kNan, false};
+    default: return {Compare::kNum, false};
+  }
+}
+
+std::pair<Compare, bool> IntComplement(Compare c) {
+  switch (c) {
+    case Compare::kLt: return {Compare::kLe, true};
+    case Compare::kLe: return {Compare::kLt, true};
+    case Compare::kEq: return {Compare::kNe, false};
+    default: return {Compare::kEq, false};
+  }
+}
+
+// Comparisons that a select keeps; the others are complemented and the arms exchanged.
+bool IsPreferred(Fn fn, Compare c) {
+  if (fn == Fn::kICompare) return c == Compare::kLt || c == Compare::kEq;
+  return c == Compare::kLt || c == Compare::kLe || c == Compare::kEq || c == Compare::kNe || c == Compare::kNan;
+}
+
+}  // namespace
+
+void Builder::SetConst(uint64_t value, int width, Scalar* out) {
+  out->node = nodes_.Const(value, width);
+  out->slots = 0;
+}
+
+bool Builder::Same(const Scalar& a, const Scalar& b) const {
+  if (a.node != b.node) return false;
+  for (int i = 0; i < a.slots; ++i)
+    if (a.anchor[i].offset != b.anchor[i].offset || a.anchor[i].symbolic != b.anchor[i].symbolic) return false;
+  return true;
+}
+
+// Order of operands: by digest, then by the first anchors that differ in offset within one symbolic part.
+bool Builder::Less(const Scalar& a, const Scalar& b) const {
+  if (a.node != b.node) return nodes_[a.node].digest < nodes_[b.node].digest;
+  for (int i = 0; i < a.slots; ++i) {
+    if (a.anchor[i].symbolic != b.anchor[i].symbolic) return false;
+    if (a.anchor[i].offset != b.anchor[i].offset) return a.anchor[i].offset < b.anchor[i].offset;
+  }
+  return false;
+}
+
+uint8_t Builder::FactsOf(NodeId id, int width) const {
+  uint64_t value;
+  if (!nodes_.IsConst(id, &value)) return nodes_[id].facts;
+  const bool negative = (value & SignBit(width)) != 0;
+  const uint8_t facts = expr::kCanonicalNan * 0;
+  if (value == SignBit(width)) return facts;
+  // A constant that is not a NaN has no NaN to canonicalise. Exponent all ones is treated as NaN or infinity.
+  const int exponent_bits = width == 64 ? 11 : width == 32 ? 8 : 5;
+  const uint64_t exponent = (value & ~SignBit(width)) >> (width - 1 - exponent_bits);
+  const bool special = exponent == (uint64_t{1} << exponent_bits) - 1;
+  uint8_t result = expr::kNeverMinusZero;
+  if (!negative) result |= expr::kNonNegative;
+  if (!special) result |= expr::kCanonicalNan;
+  if (!special && (exponent != 0 || value == 0)) result |= expr::kArithmeticFtz;
+  return result;
+}
+
+bool Builder::IsContractibleMul(NodeId id) const {
+  const expr::Node& n = nodes_[id];
+  if (n.fn == Fn::kSignFlip) return IsContractibleMul(nodes_.child(id, 0).node);
+  return n.fn == Fn::kFMul && (n.attr & Attr::kContract) != 0;
+}
+
+NodeId Builder::Settle(NodeId id) {
+  if (!IsContractibleMul(id)) return id;
+  if (const auto it = settled_.find(id); it != settled_.end()) return it->second;
+  // The twin has the same slots in the same order, since its children are the same.
+  const expr::Node n = nodes_[id];
+  Scalar self;
+  self.node = id;
+  self.slots = n.slots;
+  for (int i = 0; i < n.slots; ++i) {
+    self.anchor[i] = Anchor{};
+    self.anchor[i].buffer = nodes_.slot_buffer(id, i);
+    self.anchor[i].symbolic = i + 1;  // keeps slots of one buffer apart
+  }
+  Scalar children[2];
+  for (int i = 0; i < n.children; ++i) children[i] = nodes_.ChildScalar(self, i);
+  if (n.fn == Fn::kSignFlip) children[0].node = Settle(children[0].node);
+  Scalar twin;
+  nodes_.Make(n.fn, n.attr & ~Attr::kContract, n.width, n.facts, children, n.children, &twin);
+  settled_.emplace(id, twin.node);
+  return twin.node;
+}
+
+void Builder::SettleScalar(Scalar* s) { s->node = Settle(s->node); }
+
+// An operand whose NaN payload and sign the consumer does not see.
+void Builder::ArithmeticOperand(Scalar* s, int width) {
+  const expr::Node& n = nodes_[s->node];
+  if (n.fn == Fn::kFNeg && (n.attr & Attr::kFtz) == 0) {
+    Hit(Rewrite::kNegArithmetic);
+    const Scalar inner = nodes_.ChildScalar(*s, 0);
+    BuildSignFlip(n.width, inner, s);
+    return;
+  }
+  // {0:16, x:16} as f32 is the widening of bf16 x.
+  if (width == 32 && n.fn == Fn::kConcat && n.children == 2) {
+    const ChildRef low = nodes_.child(s->node, 0);
+    uint64_t value;
+    if (nodes_.IsConst(low.node, &value) && value == 0 && n.attr == (16 | 16 << 8)) {
+      Hit(Rewrite::kWidenShift);
+      Attr attr;
+      attr.to = Format::kF32;
+      attr.from = Format::kBf16;
+      const Scalar inner = nodes_.ChildScalar(*s, 1);
+      Build(Fn::kFConvert, attr.Encode(), 32, &inner, 1, s);
+    }
+  }
+}
+
+// Takes an exact sign flip off an arithmetic operand; true if there was one.
+bool Builder::StripSign(Scalar* s, int width) {
+  const expr::Node& n = nodes_[s->node];
+  if (n.fn != Fn::kSignFlip || n.width != width) return false;
+  *s = nodes_.ChildScalar(*s, 0);
+  return true;
+}
+
+bool Builder::Plain(Fn fn, uint64_t attr, int width, uint8_t facts, const Scalar* c, int n, Scalar* out) {
+  return nodes_.Make(fn, attr, width, facts, c, n, out);
+}
+
+bool Builder::FloatConst(const Scalar& s, Format f, double* value) const {
+  uint64_t bits;
+  if (!nodes_.IsConst(s.node, &bits)) return false;
+  if (f == Format::kF32) {
+    *value = std::bit_cast<float>(static_cast<uint32_t>(bits));
+    return true;
+  }
+  if (f == Format::kF64) {
+    *value = std::bit_cast<double>(bits);
+    return true;
+  }
+  return false;
+}
+
+bool Builder::BuildSignFlip(int width, const Scalar& a, Scalar* out) {
+  uint64_t value;
+  if (nodes_.IsConst(a.node, &value)) {
+    SetConst(value ^ SignBit(width), width, out);
+    return true;
+  }
+  if (nodes_[a.node].fn == Fn::kSignFlip && nodes_[a.node].width == width) {
+    Hit(Rewrite::kDoubleFlip);
+    *out = nodes_.ChildScalar(a, 0);
+    return true;
+  }
+  return Plain(Fn::kSignFlip, 0, width, 0, &a, 1, out);
+}
+
+bool Builder::BuildAdd(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) {
+  const bool contract = (attr.flags & Attr::kContract) != 0;
+  if (contract && (IsContractibleMul(a->node) || IsContractibleMul(b->node))) {
+    saw_contraction_ = true;
+    Scalar c[2] = {*a, *b};
+    if (Less(c[1], c[0])) std::swap(c[0], c[1]);
+    return Plain(Fn::kFAdd, attr.Encode(), width, expr::kCanonicalNan, c, 2, out);
+  }
+  SettleScalar(a);
+  SettleScalar(b);
+  attr.flags &= ~Attr::kContract;
+  const bool exact_mode = attr.round == Round::kRn && (attr.flags & (Attr::kSat | Attr::kRelu)) == 0;
+  const bool ftz = (attr.flags & Attr::kFtz) != 0;
+  double x, y;
+  if (exact_mode && !ftz && attr.to == Format::kF32 && FloatConst(*a, attr.to, &x) && FloatConst(*b, attr.to, &y)) {
+    const float sum = static_cast<float>(x) + static_cast<float>(y);
+    Hit(Rewrite::kFoldConst);
+    SetConst(std::isnan(sum) ? 0x7fffffffu : std::bit_cast<uint32_t>(sum), 32, out);
+    return true;
+  }
+  if (Less(*b, *a)) std::swap(*a, *b);
+  if (exact_mode) {
+    for (int turn = 0; turn < 2; ++turn, std::swap(a, b)) {
+      uint64_t value;
+      if (!nodes_.IsConst(b->node, &value)) continue;
+      const uint8_t facts = FactsOf(a->node, width);
+      const bool flush_safe = !ftz || (facts & expr::kArithmeticFtz) != 0;
+      if (value == SignBit(width) && (facts & expr::kCanonicalNan) && flush_safe) {
+        Hit(Rewrite::kAddMinusZero);
+        *out = *a;
+        return true;
+      }
+      if (value != 0) continue;
+      const bool sign_safe = options_.ignore_signed_zero || (facts & expr::kNeverMinusZero) != 0;
+      if (sign_safe && (facts & expr::kCanonicalNan) && flush_safe) {
+        Hit(Rewrite::kAddZero);
+        *out = *a;
+        return true;
+      }
+    }
+    if (!ftz) {
+      // (y + (+0)) + b -> (y + b) + (+0)
+      for (int turn = 0; turn < 2; ++turn, std::swap(a, b)) {
+        const expr::Node& n = nodes_[a->node];
+        if (n.fn != Fn::kFAdd || n.attr != attr.Encode() || n.width != width) continue;
+        for (int i = 0; i < 2; ++i) {
+          uint64_t value;
+          if (!nodes_.IsConst(nodes_.child(a->node, i).node, &value) || value != 0) continue;
+          uint64_t other;
+          if (nodes_.IsConst(b->node, &other) && other == 0) {
+            *out = *a;
+            return true;
+          }
+          Hit(Rewrite::kZeroOutward);
+          Scalar inner = nodes_.ChildScalar(*a, 1 - i), rest = *b, sum, zero;
+          if (!BuildAdd(attr, width, &inner, &rest, &sum)) return false;
+          SetConst(0, width, &zero);
+          return BuildAdd(attr, width, &sum, &zero, out);
+        }
+      }
+    }
+  }
+  const uint8_t fa = FactsOf(a->node, width), fb = FactsOf(b->node, width);
+  uint8_t facts = expr::kCanonicalNan | (ftz ? expr::kArithmeticFtz : 0);
+  if (exact_mode) {
+    if (fa & fb & expr::kNonNegative) facts |= expr::kNonNegative | expr::kNeverMinusZero;
+    if (!ftz && ((fa | fb) & expr::kNeverMinusZero)) facts |= expr::kNeverMinusZero;
+  }
+  Scalar c[2] = {*a, *b};
+  if (Less(c[1], c[0])) std::swap(c[0], c[1]);
+  return Plain(Fn::kFAdd, attr.Encode(), width, facts, c, 2, out);
+}
+
+bool Builder::BuildMul(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) {
+  SettleScalar(a);
+  SettleScalar(b);
+  const bool ftz = (attr.flags & Attr::kFtz) != 0;
+  const bool plain = (attr.flags & (Attr::kSat | Attr::kRelu)) == 0;
+  const bool symmetric = attr.round == Round::kRn || attr.round == Round::kRz;
+  double x, y;
+  if (plain && !ftz && attr.round == Round::kRn && attr.to == Format::kF32 && FloatConst(*a, attr.to, &x) &&
+      FloatConst(*b, attr.to, &y)) {
+    const float product = static_cast<float>(x) * static_cast<float>(y);
+    Hit(Rewrite::kFoldConst);
+    SetConst(std::isnan(product) ? 0x7fffffffu : std::bit_cast<uint32_t>(product), 32, out);
+    return true;
+  }
+  bool flip = false;
+  if (plain && symmetric) {
+    const bool fa = StripSign(a, width), fb = StripSign(b, width);
+    flip = fa != fb;
+    if (fa || fb) Hit(Rewrite::kMulSign);
+  }
+  const bool square = Same(*a, *b);
+  if (Less(*b, *a)) std::swap(*a, *b);
+  const uint64_t one = attr.to == Format::kF32   ? 0x3f800000u
+                       : attr.to == Format::kF64 ? 0x3ff0000000000000ull
+                       : attr.to == Format::kF16 ? 0x3c00u
+                                                 : 0x3f80u;
+  Scalar product;
+  bool done = false;
+  if (plain && symmetric) {
+    for (int turn = 0; turn < 2 && !done; ++turn, std::swap(a, b)) {
+      uint64_t value;
+      if (!nodes_.IsConst(b->node, &value) || value != one) continue;
+      const uint8_t facts = FactsOf(a->node, width);
+      if (!(facts & expr::kCanonicalNan) || (ftz && !(facts & expr::kArithmeticFtz))) continue;
+      Hit(Rewrite::kMulOne);
+      product = *a;
+      done = true;
+    }
+  }
+  if (!done) {
+    const uint8_t fa = FactsOf(a->node, width), fb = FactsOf(b->node, width);
+    uint8_t facts = expr::kCanonicalNan | (ftz ? expr::kArithmeticFtz : 0);
+    if (square || (fa & fb & expr::kNonNegative)) facts |= expr::kNonNegative | expr::kNeverMinusZero;
+    Scalar c[2] = {*a, *b};
+    if (Less(c[1], c[0])) std::swap(c[0], c[1]);
+    if (!Plain(Fn::kFMul, attr.Encode(), width, facts, c, 2, &product)) return false;
+  }
+  if (flip) return BuildSignFlip(width, product, out);
+  *out = product;
+  return true;
+}
+
+bool Builder::BuildFma(Attr attr, int width, Scalar* c, Scalar* out) {
+  for (int i = 0; i < 3; ++i) SettleScalar(&c[i]);
+  const bool ftz = (attr.flags & Attr::kFtz) != 0;
+  const bool plain = (attr.flags & (Attr::kSat | Attr::kRelu)) == 0;
+  bool flip = StripSign(&c[0], width);
+  flip ^= StripSign(&c[1], width);
+  if (flip) Hit(Rewrite::kFmaSign);
+  if (Less(c[1], c[0])) std::swap(c[0], c[1]);
+  uint64_t value;
+  const bool zero_addend = nodes_.IsConst(c[2].node, &value) && value == 0;
+  if (plain && attr.round == Round::kRn && !flip && zero_addend && Same(c[0], c[1])) {
+    Hit(Rewrite::kFmaSquare);
+    return BuildMul(attr, width, &c[0], &c[1], out);
+  }
+  if (plain && attr.round == Round::kRn && !flip) {
+    uint64_t v0, v1;
+    if (nodes_.IsConst(c[0].node, &v0) && nodes_.IsConst(c[1].node, &v1) && v0 == 0 && v1 == 0) {
+      Hit(Rewrite::kFmaZeroProduct);
+      return BuildAdd(attr, width, &c[2], &c[0], out);
+    }
+  }
+  const uint64_t one = attr.to == Format::kF32 ? 0x3f800000u : attr.to == Format::kF64 ? 0x3ff0000000000000ull : 0;
+  if (plain && one != 0) {
+    for (int i = 0; i < 2; ++i) {
+      if (!nodes_.IsConst(c[i].node, &value) || value != one) continue;
+      Hit(Rewrite::kFmaOne);
+      Scalar factor = c[1 - i];
+      if (flip) {
+        const Scalar inner = factor;
+        if (!BuildSignFlip(width, inner, &factor)) return false;
+      }
+      return BuildAdd(attr, width, &factor, &c[2], out);
+    }
+  }
+  const uint8_t f0 = FactsOf(c[0].node, width), f1 = FactsOf(c[1].node, width), f2 = FactsOf(c[2].node, width);
+  uint8_t facts = expr::kCanonicalNan | (ftz ? expr::kArithmeticFtz : 0);
+  const bool positive_product = !flip && (Same(c[0], c[1]) || (f0 & f1 & expr::kNonNegative));
+  if (positive_product && (f2 & expr::kNonNegative)) facts |= expr::kNonNegative | expr::kNeverMinusZero;
+  if (flip) {
+    const Scalar inner = c[0];
+    if (!BuildSignFlip(width, inner, &c[0])) return false;
+  }
+  return Plain(Fn::kFFma, attr.Encode(), width, facts, c, 3, out);
+}
+
+namespace {
+
+// One operand of a multiset: its elements' sum relative to its anchors.
+struct Part {
+  Field sum;
+  bool has_sum = true;
+  bool has_constant = false;
+  uint64_t constant = 0;
+};
+
+uint64_t FoldInteger(Fn fn, uint64_t attr_word, int width, uint64_t a, uint64_t b) {
+  const uint64_t mask = width == 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
+  const bool is_signed = (attr_word & Attr::kSigned) != 0;
+  auto sign = [width](uint64_t v) { return static_cast<int64_t>(v << (64 - width)) >> (64 - width); };
+  switch (fn) {
+    case Fn::kIAdd: return (a + b) & mask;
+    case Fn::kAnd: return a & b;
+    case Fn::kOr: return a | b;
+    case Fn::kXor: return a ^ b;
+    case Fn::kIMin: return is_signed ? (sign(a) < sign(b) ? a : b) : std::min(a, b);
+    default: return is_signed ? (sign(a) > sign(b) ? a : b) : std::max(a, b);
+  }
+}
+
+}  // namespace
+
+// Two constants of a float min or max are both kept out: the pair stays an ordinary node.
+bool Builder::BuildMultiset(Fn fn, uint64_t attr, int width, const Scalar& a, const Scalar& b, Scalar* out) {
+  const bool is_float = fn == Fn::kFMin || fn == Fn::kFMax;
+  const bool idempotent = fn != Fn::kIAdd && fn != Fn::kXor;
+  uint64_t va = 0, vb = 0;
+  const bool ca = nodes_.IsConst(a.node, &va), cb = nodes_.IsConst(b.node, &vb);
+  if (ca && cb && !is_float) {
+    Hit(Rewrite::kFoldConst);
+    SetConst(FoldInteger(fn, attr, width, va, vb), width, out);
+    return true;
+  }
+  if (ca && cb && va == vb && (FactsOf(a.node, width) & expr::kCanonicalNan)) {
+    *out = a;
+    return true;
+  }
+  const uint64_t all = width == 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
+  for (const auto& [is_const, value, other] : {std::tuple{ca, va, &b}, std::tuple{cb, vb, &a}}) {
+    if (!is_const || is_float) continue;
+    if ((value == 0 && (fn == Fn::kIAdd || fn == Fn::kOr || fn == Fn::kXor)) || (fn == Fn::kAnd && value == all)) {
+      Hit(Rewrite::kIdentity);
+      *out = *other;
+      return true;
+    }
+    if ((fn == Fn::kAnd && value == 0) || (fn == Fn::kOr && value == all)) {
+      SetConst(value, width, out);
+      return true;
+    }
+  }
+  if (idempotent && Same(a, b) && (!is_float || (FactsOf(a.node, width) & expr::kCanonicalNan))) {
+    Hit(Rewrite::kIdempotent);
+    *out = a;
+    return true;
+  }
+  // A buffer anchored at two symbolic parts has two anchors with one evaluation point: keep such pairs as they are.
+  BufferId buffers[2 * expr::kMaxSlots];
+  Anchor base[2 * expr::kMaxSlots];
+  int slots = 0;
+  bool plain = false;
+  for (const Scalar* s : {&a, &b}) {
+    for (int i = 0; i < s->slots && !plain; ++i) {
+      const Anchor& x = s->anchor[i];
+      for (int j = 0; j < i; ++j) plain |= s->anchor[j].buffer == x.buffer;
+      int p = 0;
+      while (p < slots && buffers[p] != x.buffer) ++p;
+      if (p == slots) {
+        buffers[p] = x.buffer;
+        base[p] = x;
+        ++slots;
+      } else if (base[p].symbolic != x.symbolic) {
+        plain = true;
+      } else if (x.offset < base[p].offset) {
+        base[p] = x;
+      }
+    }
+  }
+  if (slots > expr::kMaxSlots) return false;
+  // kIsa keeps an ordinary pair apart from multiset nodes, whose layout is another.
+  auto pair = [&] {
+    Scalar c[2] = {a, b};
+    if (Less(c[1], c[0])) std::swap(c[0], c[1]);
+    const uint8_t facts = is_float ? expr::kCanonicalNan : 0;
+    return Plain(Fn::kIsa, Scramble(static_cast<uint64_t>(fn)) ^ attr, width, facts, c, 2, out);
+  };
+  if (plain || (ca && cb)) return pair();
+  Hit(Rewrite::kMultiset);
+  int order[expr::kMaxSlots];
+  for (int i = 0; i < slots; ++i) order[i] = i;
+  std::sort(order, order + slots, [&](int x, int y) {
+    return nodes_.buffer_key(buffers[x]) < nodes_.buffer_key(buffers[y]);
+  });
+  int rank[expr::kMaxSlots];
+  BufferId sorted[expr::kMaxSlots];
+  out->slots = static_cast<uint8_t>(slots);
+  for (int i = 0; i < slots; ++i) {
+    rank[order[i]] = i;
+    sorted[i] = buffers[order[i]];
+    out->anchor[i] = base[order[i]];
+  }
+  Field total;
+  bool has_constant = false;
+  uint64_t constant = 0;
+  uint64_t maps[2][expr::kMaxSlots];
+  ChildRef refs[2];
+  int which = 0;
+  for (const Scalar* s : {&a, &b}) {
+    const expr::Node& n = nodes_[s->node];
+    Field factor(1);
+    for (int i = 0; i < s->slots; ++i) {
+      int p = 0;
+      while (buffers[p] != s->anchor[i].buffer) ++p;
+      const int64_t shift = s->anchor[i].offset - base[p].offset;
+      if (shift >= int64_t{1} << 55) return false;
+      if (shift != 0) factor = factor * Power(nodes_.point(buffers[p]), static_cast<uint64_t>(shift));
+      maps[which][i] = static_cast<uint64_t>(rank[p]) << 56 | static_cast<uint64_t>(shift);
+    }
+    uint64_t value;
+    bool value_is_set = false;
+    if (nodes_.IsConst(s->node, &value)) {
+      value_is_set = true;
+    } else if (n.fn == fn && n.attr == attr && n.width == width) {
+      const auto view = nodes_.multiset(s->node);
+      total = total + view.sum * factor;
+      value_is_set = view.has_constant;
+      value = view.constant;
+    } else {
+      total = total + expr::NodeManager::Weight(n.digest) * factor;
+    }
+    if (value_is_set) {
+      if (has_constant && is_float && value != constant) return pair();
+      constant = !has_constant ? value : is_float ? value : FoldInteger(fn, attr, width, constant, value);
+      has_constant = true;
+    }
+    refs[which] = {s->node, s->slots, maps[which]};
+    ++which;
+  }
+  if (has_constant && !is_float && constant == 0 && (fn == Fn::kIAdd || fn == Fn::kXor)) has_constant = false;
+  out->node = nodes_.MakeMultiset(fn, attr, width, is_float ? expr::kCanonicalNan : 0, sorted, slots, total,
+                                  has_constant, constant, refs[0], refs[1]);
+  return true;
+}
+
+bool Builder::BuildCompare(Fn fn, Attr attr, Scalar* c, Scalar* out) {
+  const Compare swapped = Swapped(attr.compare);
+  if (swapped != attr.compare) {
+    Hit(Rewrite::kCompareSwap);
+    attr.compare = swapped;
+    std::swap(c[0], c[1]);
+  }
+  const bool symmetric = swapped == Compare::kEq || swapped == Compare::kNe || swapped == Compare::kEqu ||
+                         swapped == Compare::kNeu || swapped == Compare::kNum || swapped == Compare::kNan;
+  if (symmetric && Less(c[1], c[0])) std::swap(c[0], c[1]);
+  return Plain(fn, attr.Encode(), 1, 0, c, 2, out);
+}
+
+bool Builder::BuildNot(int width, const Scalar& a, Scalar* out) {
+  uint64_t value;
+  if (nodes_.IsConst(a.node, &value)) {
+    SetConst(~value, width, out);
+    return true;
+  }
+  const expr::Node& n = nodes_[a.node];
+  if (n.fn == Fn::kNot && n.width == width) {
+    *out = nodes_.ChildScalar(a, 0);
+    return true;
+  }
+  if (width == 1 && (n.fn == Fn::kFCompare || n.fn == Fn::kICompare)) {
+    Hit(Rewrite::kCompareNot);
+    const Fn fn = n.fn;
+    Attr attr = Attr::Decode(n.attr);
+    const auto [compare, exchange] = fn == Fn::kFCompare ? FloatComplement(attr.compare) : IntComplement(attr.compare);
+    attr.compare = compare;
+    Scalar c[2] = {nodes_.ChildScalar(a, 0), nodes_.ChildScalar(a, 1)};
+    if (exchange) std::swap(c[0], c[1]);
+    return BuildCompare(fn, attr, c, out);
+  }
+  return Plain(Fn::kNot, 0, width, 0, &a, 1, out);
+}
+
+bool Builder::BuildSelect(int width, Scalar* c, Scalar* out) {
+  SettleScalar(&c[1]);
+  SettleScalar(&c[2]);
+  uint64_t value;
+  if (nodes_.IsConst(c[0].node, &value)) {
+    *out = value & 1 ? c[1] : c[2];
+    return true;
+  }
+  if (Same(c[1], c[2])) {
+    Hit(Rewrite::kSelectSame);
+    *out = c[1];
+    return true;
+  }
+  const expr::Node& n = nodes_[c[0].node];
+  const bool negated = n.fn == Fn::kNot || ((n.fn == Fn::kFCompare || n.fn == Fn::kICompare) &&
+                                            !IsPreferred(n.fn, Attr::Decode(n.attr).compare));
+  if (negated) {
+    Hit(Rewrite::kSelectNot);
+    const Scalar p = c[0];
+    if (!BuildNot(1, p, &c[0])) return false;
+    std::swap(c[1], c[2]);
+  }
+  const uint8_t facts = width >= 16 ? FactsOf(c[1].node, width) & FactsOf(c[2].node, width) : 0;
+  return Plain(Fn::kSelect, 0, width, facts, c, 3, out);
+}
+
+// Children: accumulator, vector of A, vector of B (each of the group's length, element k of both multiplied).
+// Within a group the order of products is irrelevant in bits: the pairs are sorted.
+bool Builder::BuildMatrixStep(uint64_t attr, int width, Scalar* c, Scalar* out) {
+  SettleScalar(&c[0]);
+  return Plain(Fn::kMatrixStep, attr, width, 0, c, 3, out);
+}
+
+// Bits [attr & 255, + width) of one value.
+bool Builder::BuildExtract(uint64_t offset, int width, const Scalar& a, Scalar* out) {
+  const expr::Node& n = nodes_[a.node];
+  if (offset == 0 && n.width == width) {
+    *out = a;
+    return true;
+  }
+  switch (n.fn) {
+    case Fn::kUndef:
+      *out = a;
+      return true;
+    case Fn::kConst:
+      SetConst(offset >= 64 ? 0 : n.attr >> offset, width, out);
+      return true;
+    case Fn::kLeaf:
+      if (offset % 8 != 0) break;
+      *out = a;
+      out->anchor[0].offset += static_cast<int64_t>(offset / 8);
+      return true;
+    case Fn::kExtract:
+      return BuildExtract(offset + n.attr, width, nodes_.ChildScalar(a, 0), out);
+    case Fn::kConcat: {
+      uint64_t at = 0;
+      for (int i = 0; i < n.children; ++i) {
+        const int piece = static_cast<int>(n.attr >> (8 * i) & 255);
+        if (offset >= at && offset + width <= at + piece) {
+          const Scalar inner = nodes_.ChildScalar(a, i);
+          if (offset == at && width == piece) {
+            *out = inner;
+            return true;
+          }
+          return BuildExtract(offset - at, width, inner, out);
+        }
+        at += piece;
+      }
+      break;
+    }
+    default: break;
+  }
+  if (n.fn == Fn::kLeaf && width < 8) {
+    Scalar byte = a;
+    byte.anchor[0].offset += static_cast<int64_t>(offset / 8);
+    return Plain(Fn::kExtract, offset % 8 | uint64_t{8} << 32, width, 0, &byte, 1, out);
+  }
+  return Plain(Fn::kExtract, offset, width, 0, &a, 1, out);
+}
+
+// Children from the least significant; attr holds their widths, a byte each.
+bool Builder::BuildConcat(uint64_t attr, int width, Scalar* c, int count, Scalar* out) {
+  int widths[8];
+  for (int i = 0; i < count; ++i) widths[i] = static_cast<int>(attr >> (8 * i) & 255);
+  // Join neighbours: adjacent memory, consecutive bits of one value, constants.
+  int kept = 0;
+  for (int i = 0; i < count; ++i) {
+    if (kept > 0) {
+      Scalar& last = c[kept - 1];
+      const expr::Node& x = nodes_[last.node];
+      const expr::Node& y = nodes_[c[i].node];
+      const int lw = widths[kept - 1], rw = widths[i];
+      uint64_t lv, rv;
+      if (x.fn == Fn::kLeaf && last.node == c[i].node && lw % 8 == 0 &&
+          last.anchor[0].symbolic == c[i].anchor[0].symbolic &&
+          last.anchor[0].offset + lw / 8 == c[i].anchor[0].offset) {
+        widths[kept - 1] += rw;
+        continue;
+      }
+      if (nodes_.IsConst(last.node, &lv) && nodes_.IsConst(c[i].node, &rv) && lw + rw <= 64) {
+        SetConst(lv | rv << lw, lw + rw, &last);
+        widths[kept - 1] += rw;
+        continue;
+      }
+      if (x.fn == Fn::kUndef && y.fn == Fn::kUndef) {
+        widths[kept - 1] += rw;
+        continue;
+      }
+      if (x.fn == Fn::kExtract && y.fn == Fn::kExtract && y.attr == x.attr + static_cast<uint64_t>(lw)) {
+        const Scalar cx = nodes_.ChildScalar(last, 0), cy = nodes_.ChildScalar(c[i], 0);
+        if (Same(cx, cy)) {
+          if (!BuildExtract(x.attr, lw + rw, cx, &last)) return false;
+          widths[kept - 1] += rw;
+          continue;
+        }
+      }
+    }
+    if (kept != i) {
+      c[kept] = c[i];
+      widths[kept] = widths[i];
+    }
+    ++kept;
+  }
+  if (kept == 1) {
+    *out = c[0];
+    return true;
+  }
+  uint64_t joined = 0;
+  for (int i = 0; i < kept; ++i) joined |= static_cast<uint64_t>(widths[i]) << (8 * i);
+  return Plain(Fn::kConcat, joined, width, 0, c, kept, out);
+}
+
+bool Builder::Build(Fn fn, uint64_t attr_word, int width, const Scalar* children, int count, Scalar* out) {
+  constexpr int kMaxChildren = 40;
+  if (count > kMaxChildren) return false;
+  Scalar c[kMaxChildren];
+  Attr attr = Attr::Decode(attr_word);
+  for (int i = 0; i < count; ++i) {
+    c[i] = children[i];
+    for (int s = 0; s < c[i].slots; ++s) c[i].anchor[s].source = static_cast<uint16_t>(i * expr::kMaxSlots + s);
+  }
+  if (IsFloatArithmetic(fn)) {
+    const Format f = attr.from != Format::kNone ? attr.from : attr.to;
+    for (int i = 0; i < count; ++i) ArithmeticOperand(&c[i], expr::FormatBits(f));
+  }
+  switch (fn) {
+    case Fn::kFAdd: return BuildAdd(attr, width, &c[0], &c[1], out);
+    case Fn::kFMul: return BuildMul(attr, width, &c[0], &c[1], out);
+    case Fn::kFFma: return BuildFma(attr, width, c, out);
+    case Fn::kSelect: return BuildSelect(width, c, out);
+    case Fn::kNot: return BuildNot(width, c[0], out);
+    case Fn::kSignFlip: return BuildSignFlip(width, c[0], out);
+    case Fn::kMatrixStep: return BuildMatrixStep(attr_word, width, c, out);
+    case Fn::kExtract:
+      SettleScalar(&c[0]);
+      return BuildExtract(attr_word, width, c[0], out);
+    default: break;
+  }
+  for (int i = 0; i < count; ++i) SettleScalar(&c[i]);
+  if (fn == Fn::kConcat) return BuildConcat(attr_word, width, c, count, out);
+  if (expr::IsAssociative(fn)) return BuildMultiset(fn, attr_word, width, c[0], c[1], out);
+  uint8_t facts = 0;
+  switch (fn) {
+    case Fn::kFCompare: case Fn::kICompare: return BuildCompare(fn, attr, c, out);
+    case Fn::kIMul: case Fn::kIMulHi:
+      if (Less(c[1], c[0])) std::swap(c[0], c[1]);
+      break;
+    case Fn::kShl: case Fn::kShr: case Fn::kSar: {
+      uint64_t value;
+      if (nodes_.IsConst(c[1].node, &value) && value == 0) {
+        Hit(Rewrite::kIdentity);
+        *out = c[0];
+        return true;
+      }
+      break;
+    }
+    case Fn::kFConvert:
+      facts = FactsOf(c[0].node, expr::FormatBits(attr.from)) & expr::kNonNegative;
+      if (facts) facts |= expr::kNeverMinusZero;
+      facts |= expr::kCanonicalNan;
+      if ((attr.from == Format::kF16 || attr.from == Format::kBf16) && attr.to == Format::kF32)
+        facts |= FactsOf(c[0].node, 16) & expr::kNeverMinusZero;
+      break;
+    case Fn::kFAbs: facts = expr::kNonNegative | expr::kNeverMinusZero; break;
+    case Fn::kEx2: facts = expr::kNonNegative | expr::kNeverMinusZero | expr::kCanonicalNan; break;
+    case Fn::kIntToF: facts = expr::kNeverMinusZero | expr::kCanonicalNan; break;
+    case Fn::kFDiv: case Fn::kFRcp: case Fn::kFSqrt: case Fn::kFRsqrt: case Fn::kLg2: case Fn::kSin: case Fn::kCos:
+    case Fn::kTanh:
+      facts = expr::kCanonicalNan;
+      break;
+    default: break;
+  }
+  if (IsFloatArithmetic(fn) && (attr.flags & Attr::kFtz)) facts |= expr::kArithmeticFtz;
+  return Plain(fn, attr_word, width, facts, c, count, out);
+}
+
+}  // namespace samebits::canonical

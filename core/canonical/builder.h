@@ -1,0 +1,70 @@
+#ifndef SAMEBITS_CORE_CANONICAL_BUILDER_H_
+#define SAMEBITS_CORE_CANONICAL_BUILDER_H_
+
+// Builds the canonical node of an operation: the only way by which the executor makes nodes. Every rewrite is exact
+// in bits (docs/soundness.md gives the argument of each), except where Options name an assumption.
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "core/canonical/rewrite.h"
+#include "core/expr/node.h"
+
+namespace samebits::canonical {
+
+struct BuilderOptions {
+  bool ignore_signed_zero = false;
+};
+
+class Builder {
+ public:
+  Builder(expr::NodeManager* nodes, BuilderOptions options) : nodes_(*nodes), options_(options) {}
+
+  // The value of `fn(children...)`. Decisions depend on the children's nodes and on differences of anchors within
+  // one (buffer, symbolic part), never on absolute offsets: the result for shifted anchors is the shifted result.
+  // `out` anchors carry `source`. False: out of slots.
+  bool Build(expr::Fn fn, uint64_t attr, int width, const expr::Scalar* children, int count, expr::Scalar* out);
+
+  // The value as a store or another thread sees it: no longer open to contraction.
+  expr::NodeId Settle(expr::NodeId node);
+
+  uint64_t hits(Rewrite r) const { return hits_[static_cast<int>(r)]; }
+  bool saw_contraction() const { return saw_contraction_; }
+  expr::NodeManager& nodes() { return nodes_; }
+  // Facts of a value as a float of `width` bits (constants are looked at).
+  uint8_t FactsOf(expr::NodeId node, int width) const;
+
+ private:
+  using Scalar = expr::Scalar;
+  bool BuildAdd(expr::Attr attr, int width, Scalar* a, Scalar* b, Scalar* out);
+  bool BuildMul(expr::Attr attr, int width, Scalar* a, Scalar* b, Scalar* out);
+  bool BuildFma(expr::Attr attr, int width, Scalar* c, Scalar* out);
+  bool BuildMultiset(expr::Fn fn, uint64_t attr, int width, const Scalar& a, const Scalar& b, Scalar* out);
+  bool BuildCompare(expr::Fn fn, expr::Attr attr, Scalar* c, Scalar* out);
+  bool BuildSelect(int width, Scalar* c, Scalar* out);
+  bool BuildExtract(uint64_t offset, int width, const Scalar& a, Scalar* out);
+  bool BuildConcat(uint64_t attr, int width, Scalar* c, int count, Scalar* out);
+  bool BuildNot(int width, const Scalar& a, Scalar* out);
+  bool BuildSignFlip(int width, const Scalar& a, Scalar* out);
+  bool BuildMatrixStep(uint64_t attr, int width, Scalar* c, Scalar* out);
+  bool Plain(expr::Fn fn, uint64_t attr, int width, uint8_t facts, const Scalar* c, int n, Scalar* out);
+  void SettleScalar(Scalar* s);
+  void ArithmeticOperand(Scalar* s, int width);
+  bool StripSign(Scalar* s, int width);
+  bool Less(const Scalar& a, const Scalar& b) const;
+  bool Same(const Scalar& a, const Scalar& b) const;
+  bool IsContractibleMul(expr::NodeId node) const;
+  bool FloatConst(const Scalar& s, expr::Format f, double* value) const;
+  void Hit(Rewrite r) { ++hits_[static_cast<int>(r)]; }
+  void SetConst(uint64_t value, int width, Scalar* out);
+
+  expr::NodeManager& nodes_;
+  BuilderOptions options_;
+  bool saw_contraction_ = false;
+  uint64_t hits_[kRewriteCount] = {};
+  std::unordered_map<expr::NodeId, expr::NodeId> settled_;
+};
+
+}  // namespace samebits::canonical
+
+#endif  // SAMEBITS_CORE_CANONICAL_BUILDER_H_

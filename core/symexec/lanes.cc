@@ -1,0 +1,378 @@
+#include "core/symexec/lanes.h"
+
+#include <algorithm>
+
+namespace samebits::symexec {
+
+using expr::Anchor;
+using expr::Fn;
+using expr::Scalar;
+
+namespace {
+constexpr expr::BufferId kAnyBuffer = 0xffff;
+}
+
+Lanes VectorOps::Const(uint64_t value, int width) {
+  Lanes v;
+  v.nodes = nodes_.Const(value, width);
+  return v;
+}
+
+Lanes VectorOps::ConstPerLane(const std::vector<uint64_t>& values, int width) {
+  std::vector<uint32_t> ids(space_.lanes());
+  bool same = true;
+  for (int l = 0; l < space_.lanes(); ++l) {
+    ids[l] = l > 0 && values[l] == values[l - 1] ? ids[l - 1] : nodes_.Const(values[l], width);
+    same &= ids[l] == ids[0];
+  }
+  Lanes v;
+  v.nodes = same ? ids[0] : space_.InternNodes(ids.data()) | kMixed;
+  return v;
+}
+
+bool VectorOps::ConstValue(const Lanes& v, uint64_t* value) const {
+  return v.uniform() && nodes_.IsConst(v.nodes, value);
+}
+
+Scalar VectorOps::At(const Lanes& v, int lane) const {
+  Scalar s;
+  s.node = v.uniform() ? v.nodes : space_.nodes(v.nodes & ~kMixed)[lane];
+  s.slots = nodes_[s.node].slots;
+  for (int i = 0; i < s.slots; ++i) {
+    const LaneAnchor& a = v.anchors[i];
+    s.anchor[i].offset = space_.array(a.array)[lane] + a.constant;
+    s.anchor[i].symbolic = a.symbolic & kMixed ? space_.symbolics(a.symbolic & ~kMixed)[lane] : a.symbolic;
+    s.anchor[i].buffer = nodes_.slot_buffer(s.node, i);
+    s.anchor[i].source = static_cast<uint16_t>(i);
+  }
+  return s;
+}
+
+Lanes VectorOps::Pack(const std::vector<Scalar>& lanes) {
+  const int n = space_.lanes();
+  Lanes out;
+  int columns = 0;
+  bool same = true;
+  for (int l = 0; l < n; ++l) {
+    columns = std::max<int>(columns, lanes[l].slots);
+    same &= lanes[l].node == lanes[0].node;
+  }
+  if (same) {
+    out.nodes = lanes[0].node;
+  } else {
+    std::vector<uint32_t> ids(n);
+    for (int l = 0; l < n; ++l) ids[l] = lanes[l].node;
+    out.nodes = space_.InternNodes(ids.data()) | kMixed;
+  }
+  std::vector<int64_t> offsets(n);
+  for (int c = 0; c < columns; ++c) {
+    int first = 0;
+    while (lanes[first].slots <= c) ++first;
+    const uint32_t symbolic = lanes[first].anchor[c].symbolic;
+    bool one = true;
+    int64_t fill = lanes[first].anchor[c].offset;
+    for (int l = 0; l < n; ++l) {
+      if (lanes[l].slots > c) {
+        offsets[l] = fill = lanes[l].anchor[c].offset;
+        one &= lanes[l].anchor[c].symbolic == symbolic;
+      } else {
+        offsets[l] = fill;
+      }
+    }
+    LaneAnchor anchor;
+    if (one) {
+      anchor.symbolic = symbolic;
+    } else {
+      std::vector<uint32_t> ids(n);
+      for (int l = 0; l < n; ++l) ids[l] = lanes[l].slots > c ? lanes[l].anchor[c].symbolic : symbolic;
+      anchor.symbolic = space_.InternSymbolics(ids.data()) | kMixed;
+    }
+    const auto interned = space_.InternArray(offsets.data());
+    anchor.array = interned.id;
+    anchor.constant = interned.constant;
+    out.anchors.push_back(anchor);
+  }
+  return out;
+}
+
+Lanes VectorOps::Permute(const Lanes& a, PermId perm) {
+  if (perm == 0) return a;
+  const int n = space_.lanes();
+  Lanes out = a;
+  if (!a.uniform()) {
+    const uint32_t* ids = space_.nodes(a.nodes & ~kMixed);
+    const uint16_t* source = space_.perm(perm);
+    std::vector<uint32_t> moved(n);
+    bool same = true;
+    for (int l = 0; l < n; ++l) {
+      moved[l] = ids[source[l]];
+      same &= moved[l] == moved[0];
+    }
+    out.nodes = same ? moved[0] : space_.InternNodes(moved.data()) | kMixed;
+    if (same) out.anchors.resize(nodes_[moved[0]].slots);
+  }
+  for (LaneAnchor& anchor : out.anchors) {
+    const auto moved = space_.Permute(anchor.array, perm);
+    anchor.array = moved.id;
+    anchor.constant += moved.constant;
+    if (anchor.symbolic & kMixed) {
+      const uint32_t* ids = space_.symbolics(anchor.symbolic & ~kMixed);
+      const uint16_t* source = space_.perm(perm);
+      std::vector<uint32_t> next(n);
+      bool same = true;
+      for (int l = 0; l < n; ++l) {
+        next[l] = ids[source[l]];
+        same &= next[l] == next[0];
+      }
+      anchor.symbolic = same ? next[0] : space_.InternSymbolics(next.data()) | kMixed;
+    }
+  }
+  return out;
+}
+
+bool VectorOps::AllUniform(std::span<const Lanes* const> operands) const {
+  for (const Lanes* v : operands) {
+    if (!v->uniform()) return false;
+    for (const LaneAnchor& a : v->anchors)
+      if (a.symbolic & kMixed) return false;
+  }
+  return true;
+}
+
+// One node for all lanes, if anchors that meet (same buffer and symbolic part) differ by a constant.
+bool VectorOps::Uniform(Fn fn, uint64_t attr, int width, std::span<const Lanes* const> operands, Lanes* out,
+                        bool* done) {
+  *done = false;
+  constexpr int kMaxOperands = 40;
+  const LaneAnchor* all[kMaxOperands * 4];
+  expr::BufferId buffers[kMaxOperands * 4];
+  int n = 0;
+  for (const Lanes* v : operands) {
+    for (size_t i = 0; i < v->anchors.size(); ++i) {
+      if (n == kMaxOperands * 4) return true;
+      all[n] = &v->anchors[i];
+      buffers[n] = nodes_.slot_buffer(v->nodes, static_cast<int>(i));
+      // Vector nodes have many equal anchors: compare with the last few only when they are identical.
+      for (int j = 0; j < n; ++j)
+        if (buffers[j] == buffers[n] && all[j]->symbolic == all[n]->symbolic && all[j]->array != all[n]->array)
+          return true;
+      ++n;
+    }
+  }
+  Scalar children[kMaxOperands];
+  for (size_t c = 0; c < operands.size(); ++c) children[c] = At(*operands[c], 0);
+  Scalar result;
+  if (!builder_.Build(fn, attr, width, children, static_cast<int>(operands.size()), &result)) return false;
+  out->nodes = result.node;
+  out->anchors.clear();
+  column_reference_.clear();
+  for (int i = 0; i < result.slots; ++i) {
+    const Anchor& a = result.anchor[i];
+    const int c = a.source / expr::kMaxSlots, slot = a.source % expr::kMaxSlots;
+    out->anchors.push_back({operands[c]->anchors[slot].array, a.symbolic, a.offset});
+    column_reference_.push_back(reference_of_[operand_first_[c] + slot]);
+  }
+  *done = true;
+  return true;
+}
+
+bool VectorOps::PerLane(Fn fn, uint64_t attr, int width, std::span<const Lanes* const> operands, MaskId blend,
+                        Lanes* out) {
+  const int n = space_.lanes(), count = static_cast<int>(operands.size());
+  std::vector<Scalar> results(n);
+  // Recently seen lane configurations: nodes and relative anchors equal means the result is the same but shifted.
+  constexpr int kRecent = 4;
+  int recent[kRecent] = {-1, -1, -1, -1};
+  int next = 0;
+  std::vector<Scalar> inputs(static_cast<size_t>(kRecent + 1) * count);
+  Scalar* current = inputs.data() + static_cast<size_t>(kRecent) * count;
+  for (int l = 0; l < n; ++l) {
+    for (int c = 0; c < count; ++c) current[c] = At(*operands[c], l);
+    if (blend != kAllLanes) {
+      const int pick = space_.Test(blend, l) ? 0 : 1;
+      results[l] = current[pick];
+      for (int i = 0; i < results[l].slots; ++i)
+        results[l].anchor[i].source = static_cast<uint16_t>(pick * expr::kMaxSlots + i);
+      continue;
+    }
+    bool found = false;
+    for (int r = 0; r < kRecent && !found; ++r) {
+      if (recent[r] < 0) continue;
+      const Scalar* old = inputs.data() + static_cast<size_t>(r) * count;
+      bool equal = true;
+      for (int c = 0; c < count && equal; ++c) equal = old[c].node == current[c].node;
+      if (!equal) continue;
+      // Shift of each (buffer, symbolic) group must be one number.
+      struct Group {
+        expr::BufferId buffer;
+        uint32_t old_symbolic, symbolic;
+        int64_t shift;
+      };
+      Group groups[expr::kMaxSlots];
+      int group_count = 0;
+      for (int c = 0; c < count && equal; ++c) {
+        for (int i = 0; i < current[c].slots && equal; ++i) {
+          const Anchor &a = old[c].anchor[i], &b = current[c].anchor[i];
+          const int64_t shift = b.offset - a.offset;
+          equal = a.symbolic == b.symbolic;
+          int g = 0;
+          while (g < group_count && (groups[g].buffer != a.buffer || groups[g].symbolic != a.symbolic)) ++g;
+          if (g == group_count) {
+            if (g == expr::kMaxSlots) {
+              equal = false;
+              break;
+            }
+            groups[group_count++] = {a.buffer, a.symbolic, b.symbolic, shift};
+          } else {
+            equal &= groups[g].shift == shift;
+          }
+        }
+      }
+      if (!equal) continue;
+      results[l] = results[recent[r]];
+      for (int i = 0; i < results[l].slots; ++i) {
+        Anchor& a = results[l].anchor[i];
+        for (int g = 0; g < group_count; ++g)
+          if (groups[g].buffer == a.buffer && groups[g].symbolic == a.symbolic) a.offset += groups[g].shift;
+      }
+      found = true;
+    }
+    if (found) continue;
+    if (!builder_.Build(fn, attr, width, current, count, &results[l])) return false;
+    for (int c = 0; c < count; ++c) inputs[static_cast<size_t>(next) * count + c] = current[c];
+    recent[next] = l;
+    next = (next + 1) % kRecent;
+  }
+  *out = Pack(results);
+  // The group of a column: that of the operand anchors it came from, where all lanes agree.
+  column_reference_.assign(out->anchors.size(), -1);
+  for (size_t c = 0; c < out->anchors.size(); ++c) {
+    int group = -1;
+    for (int l = 0; l < n && group != -2; ++l) {
+      if (results[l].slots <= c) continue;
+      const int source = results[l].anchor[c].source;
+      const int r = reference_of_[operand_first_[source / expr::kMaxSlots] + source % expr::kMaxSlots];
+      group = group == -1 || group == r ? r : -2;
+    }
+    column_reference_[c] = group;
+  }
+  return true;
+}
+
+bool VectorOps::Remembered(Fn fn, uint64_t attr, int width, std::span<const Lanes* const> operands, MaskId blend,
+                           Lanes* out) {
+  // Key: the operation, nodes, and anchors relative to the first of their group. Results are covariant in each group.
+  references_.clear();
+  key_.clear();
+  key_.push_back(static_cast<uint64_t>(fn) | static_cast<uint64_t>(width) << 8 |
+                 static_cast<uint64_t>(operands.size()) << 16 | static_cast<uint64_t>(blend) << 32);
+  key_.push_back(attr);
+  bool known_buffers = true;
+  for (const Lanes* v : operands) known_buffers &= v->uniform();
+  reference_of_.clear();
+  operand_first_.clear();
+  for (const Lanes* v : operands) {
+    operand_first_.push_back(static_cast<int>(reference_of_.size()));
+    key_.push_back(v->nodes | static_cast<uint64_t>(v->anchors.size()) << 32);
+    for (size_t i = 0; i < v->anchors.size(); ++i) {
+      const LaneAnchor& a = v->anchors[i];
+      const expr::BufferId buffer = known_buffers ? nodes_.slot_buffer(v->nodes, static_cast<int>(i)) : kAnyBuffer;
+      const uint32_t symbolic = known_buffers ? a.symbolic : (a.symbolic & kMixed ? kMixed : a.symbolic);
+      size_t r = 0;
+      while (r < references_.size() && (references_[r].buffer != buffer || references_[r].symbolic != symbolic)) ++r;
+      if (r == references_.size()) references_.push_back({buffer, symbolic, a.constant});
+      key_.push_back(a.array | static_cast<uint64_t>(a.symbolic) << 32);
+      key_.push_back(static_cast<uint64_t>(a.constant - references_[r].constant));
+      reference_of_.push_back(static_cast<int>(r));
+    }
+  }
+  // Lanes of mixed symbolic parts may meet any other group: one group then.
+  bool any_mixed = false;
+  for (const Reference& r : references_) any_mixed |= (r.symbolic & kMixed) != 0;
+  if (any_mixed && references_.size() > 1) {
+    size_t k = 2, s = 0;
+    for (const Lanes* v : operands) {
+      ++k;
+      for (const LaneAnchor& a : v->anchors) {
+        key_[k + 1] = static_cast<uint64_t>(a.constant - references_[0].constant);
+        reference_of_[s++] = 0;
+        k += 2;
+      }
+    }
+  }
+  uint64_t h = 7;
+  for (const uint64_t w : key_) h = TableHash(h, w);
+  const size_t mask = memo_table_.size() - 1;
+  size_t at = h & mask;
+  for (; memo_table_[at] != 0; at = (at + 1) & mask) {
+    const MemoEntry& e = memo_[memo_table_[at] - 1];
+    if (e.hash != h || e.key_words != key_.size() ||
+        !std::equal(key_.begin(), key_.end(), key_pool_.begin() + e.key))
+      continue;
+    ++memo_hits_;
+    out->nodes = e.nodes;
+    out->anchors.clear();
+    for (uint32_t i = 0; i < e.slots; ++i) {
+      const MemoSlot& s = slot_pool_[e.first_slot + i];
+      out->anchors.push_back({s.array, s.symbolic, references_[s.reference].constant + s.relative});
+    }
+    return true;
+  }
+  // Operands may alias `out`.
+  Lanes result;
+  bool done = false;
+  if (blend == kAllLanes && AllUniform(operands))
+    if (!Uniform(fn, attr, width, operands, &result, &done)) return false;
+  if (!done && !PerLane(fn, attr, width, operands, blend, &result)) return false;
+  bool covariant = true;
+  for (const int r : column_reference_) covariant &= r >= 0;
+  if (covariant) {
+    MemoEntry entry;
+    entry.hash = h;
+    entry.key = static_cast<uint32_t>(key_pool_.size());
+    entry.key_words = static_cast<uint32_t>(key_.size());
+    entry.nodes = result.nodes;
+    entry.first_slot = static_cast<uint32_t>(slot_pool_.size());
+    entry.slots = static_cast<uint32_t>(result.anchors.size());
+    key_pool_.insert(key_pool_.end(), key_.begin(), key_.end());
+    for (size_t i = 0; i < result.anchors.size(); ++i) {
+      const LaneAnchor& a = result.anchors[i];
+      const int r = any_mixed ? 0 : column_reference_[i];
+      slot_pool_.push_back({a.array, a.symbolic, a.constant - references_[r].constant, static_cast<uint32_t>(r)});
+    }
+    memo_.push_back(entry);
+    memo_table_[at] = static_cast<uint32_t>(memo_.size());
+    if (memo_.size() * 2 > memo_table_.size()) GrowMemo();
+  }
+  *out = std::move(result);
+  return true;
+}
+
+void VectorOps::GrowMemo() {
+  std::vector<uint32_t> bigger(memo_table_.size() * 2, 0);
+  for (uint32_t i = 0; i < memo_.size(); ++i) {
+    size_t at = memo_[i].hash & (bigger.size() - 1);
+    while (bigger[at] != 0) at = (at + 1) & (bigger.size() - 1);
+    bigger[at] = i + 1;
+  }
+  memo_table_.swap(bigger);
+}
+
+bool VectorOps::Apply(Fn fn, uint64_t attr, int width, std::span<const Lanes* const> operands, Lanes* out) {
+  return Remembered(fn, attr, width, operands, kAllLanes, out);
+}
+
+bool VectorOps::Blend(MaskId mask, const Lanes& a, const Lanes& b, Lanes* out) {
+  if (mask == kAllLanes || (a.nodes == b.nodes && a.anchors == b.anchors)) {
+    *out = a;
+    return true;
+  }
+  if (mask == kNoLanes) {
+    *out = b;
+    return true;
+  }
+  const Lanes* operands[2] = {&a, &b};
+  return Remembered(Fn::kUndef, 0, 0, operands, mask, out);
+}
+
+}  // namespace samebits::symexec
