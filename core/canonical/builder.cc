@@ -162,8 +162,8 @@ void Builder::ArithmeticOperand(Scalar* s, int width) {
       Attr attr;
       attr.to = Format::kF32;
       attr.from = Format::kBf16;
-      const Scalar inner = nodes_.ChildScalar(*s, 1);
-      Build(Fn::kFConvert, attr.Encode(), 32, &inner, 1, s);
+      Scalar inner = nodes_.ChildScalar(*s, 1);
+      Dispatch(Fn::kFConvert, attr.Encode(), 32, &inner, 1, s);
     }
   }
 }
@@ -694,15 +694,18 @@ bool Builder::BuildConcat(uint64_t attr, int width, Scalar* c, int count, Scalar
   return Plain(Fn::kConcat, joined, width, 0, c, kept, out);
 }
 
-bool Builder::Build(Fn fn, uint64_t attr_word, int width, const Scalar* children, int count, Scalar* out) {
-  constexpr int kMaxChildren = 40;
+bool Builder::Build(Fn fn, uint64_t attr, int width, const Scalar* children, int count, Scalar* out) {
   if (count > kMaxChildren) return false;
   Scalar c[kMaxChildren];
-  Attr attr = Attr::Decode(attr_word);
   for (int i = 0; i < count; ++i) {
     c[i] = children[i];
     for (int s = 0; s < c[i].slots; ++s) c[i].anchor[s].source = static_cast<uint16_t>(i * expr::kMaxSlots + s);
   }
+  return Dispatch(fn, attr, width, c, count, out);
+}
+
+bool Builder::Dispatch(Fn fn, uint64_t attr_word, int width, Scalar* c, int count, Scalar* out) {
+  const Attr attr = Attr::Decode(attr_word);
   if (IsFloatArithmetic(fn)) {
     const Format f = attr.from != Format::kNone ? attr.from : attr.to;
     for (int i = 0; i < count; ++i) ArithmeticOperand(&c[i], expr::FormatBits(f));

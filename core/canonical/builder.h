@@ -18,6 +18,7 @@ struct BuilderOptions {
 
 class Builder {
  public:
+  static constexpr int kMaxChildren = 40;
   Builder(expr::NodeManager* nodes, BuilderOptions options) : nodes_(*nodes), options_(options) {}
 
   // The value of `fn(children...)`. Decisions depend on the children's nodes and on differences of anchors within
@@ -36,6 +37,7 @@ class Builder {
 
  private:
   using Scalar = expr::Scalar;
+  bool Dispatch(expr::Fn fn, uint64_t attr, int width, Scalar* c, int count, Scalar* out);
   bool BuildAdd(expr::Attr attr, int width, Scalar* a, Scalar* b, Scalar* out);
   bool BuildMul(expr::Attr attr, int width, Scalar* a, Scalar* b, Scalar* out);
   bool BuildFma(expr::Attr attr, int width, Scalar* c, Scalar* out);

@@ -23,15 +23,15 @@ using NodeId = uint32_t;
 using BufferId = uint16_t;
 using SymbolicId = uint32_t;  // what the launch leaves open in an offset; 0 is nothing (symexec/symbolic.h)
 
-inline constexpr int kMaxSlots = 24;
+inline constexpr int kMaxSlots = 16;
 inline constexpr BufferId kIntBuffer = 0;  // anchors of kInt nodes: the integer itself
 
 // One anchor of a value in one lane.
 struct Anchor {
-  int64_t offset = 0;
-  SymbolicId symbolic = 0;
-  BufferId buffer = 0;
-  uint16_t source = 0;  // operand index * kMaxSlots + slot it was taken from; set by the builder
+  int64_t offset;
+  SymbolicId symbolic;
+  BufferId buffer;
+  uint16_t source;  // operand index * kMaxSlots + slot it was taken from; set by the builder
 };
 
 // A node with its anchors: the value of one lane.
@@ -40,7 +40,7 @@ struct Scalar {
   uint8_t slots = 0;
   std::array<Anchor, kMaxSlots> anchor;
 
-  Scalar() = default;
+  Scalar() {}  // anchors stay uninitialised: only the first `slots` are read
   Scalar(const Scalar& o) { *this = o; }
   Scalar& operator=(const Scalar& o) {
     node = o.node;

@@ -1,0 +1,273 @@
+#ifndef SAMEBITS_CORE_SYMEXEC_MACHINE_H_
+#define SAMEBITS_CORE_SYMEXEC_MACHINE_H_
+
+// Lane-exact symbolic execution of one class of blocks: lanes concrete, memory contents symbolic, block indices a value
+// per block of the class. Where a decision differs between blocks the machine stops and asks for a finer class.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "core/canonical/builder.h"
+#include "core/isa/module.h"
+#include "core/symexec/lanes.h"
+#include "core/symexec/shared_memory.h"
+#include "core/symexec/value.h"
+
+namespace samebits::symexec {
+
+// One kernel parameter as the launch gives it.
+struct ParamBinding {
+  enum class Kind : uint8_t { kUnknown, kPointer, kScalar, kBytes };
+  Kind kind = Kind::kUnknown;
+  expr::BufferId buffer = 0;    // kPointer
+  uint64_t bits = 0;            // kScalar
+  std::vector<uint8_t> bytes;   // kBytes
+};
+
+struct LaunchConfig {
+  std::array<uint32_t, 3> block{1, 1, 1};
+  std::array<uint32_t, 3> grid{1, 1, 1};
+  bool grid_known = true;
+  uint32_t dynamic_shared = 0;
+  std::vector<ParamBinding> params;
+};
+
+struct MachineLimits {
+  uint64_t max_steps = 0;          // lane-instructions left
+  uint64_t max_memory_bytes = 0;
+  absl::Time deadline = absl::InfiniteFuture();
+  const std::atomic<bool>* cancelled = nullptr;
+};
+
+enum class StopKind : uint8_t { kDone, kUnknown, kNondeterministic, kSplit };
+
+struct Stop {
+  StopKind kind = StopKind::kDone;
+  std::string code, reason;
+  uint32_t line = 0;
+  std::string instruction;
+  uint32_t loc_file = 0, loc_line = 0;
+  std::vector<uint32_t> group_of_block;  // kSplit: index of the finer class, per block of this one
+};
+
+// One store instruction's effect: `bits` bits at address in the lanes of `mask`.
+struct Store {
+  expr::BufferId buffer = 0;
+  LaneAnchor address;           // byte offset
+  MaskId mask = 0;
+  Piece value;
+  bool guarded = false;         // `guard` is a data-dependent condition per lane
+  Lanes guard;
+  bool atomic = false;
+  uint32_t block_epoch = 0, order = 0, line = 0;
+};
+
+struct Load {
+  expr::BufferId buffer = 0;
+  LaneAnchor address;
+  MaskId mask = 0;
+  uint32_t bytes = 0;
+  uint32_t block_epoch = 0, order = 0, line = 0;
+};
+
+struct Execution {
+  Stop stop;
+  std::vector<Store> stores;
+  std::vector<Load> loads;      // only of buffers that the kernel also stores to
+  std::vector<std::string> assumptions;
+  uint64_t steps = 0;
+};
+
+class Machine {
+ public:
+  // `blocks`: linear indices of the class. All references outlive the machine.
+  Machine(const isa::Module& module, uint32_t entry, const LaunchConfig& launch, const std::vector<uint32_t>& blocks,
+          canonical::Builder* builder, LaneSpace* space, SymbolicSpace* symbolic, const MachineLimits& limits);
+  Execution Run();
+
+ private:
+  struct Frame {
+    uint32_t function = 0;
+    uint32_t first_register = 0;
+    uint32_t return_pc = 0;
+    const isa::Instruction* call = nullptr;
+    uint32_t serial = 0;  // of this activation
+  };
+  struct Fiber {
+    MaskId mask = 0;
+    uint32_t pc = 0;
+    bool at_barrier = false;
+    std::vector<Frame> frames;
+  };
+  using Inst = isa::Instruction;
+  using Operand = isa::Operand;
+
+  // machine.cc: control.
+  bool Setup();
+  bool RunFibers(std::vector<Fiber>& fibers, uint32_t stop_pc, size_t stop_depth);
+  bool Step(std::vector<Fiber>& fibers, size_t which);
+  bool Branch(std::vector<Fiber>& fibers, size_t which, const Inst& in);
+  bool BranchOnData(std::vector<Fiber>& fibers, size_t which, const Inst& in, const Lanes& condition);
+  bool Call(Fiber& fiber, const Inst& in);
+  bool Return(std::vector<Fiber>& fibers, size_t which);
+  bool ReleaseBarriers(std::vector<Fiber>& fibers);
+  uint32_t Postdominator(uint32_t function, uint32_t pc);
+  bool Execute(const Inst& in);
+  bool ExecuteGuarded(const Inst& in, const Lanes& guard, bool negated);
+
+  // Stops.
+  bool Unknown(std::string_view code, std::string reason);
+  bool Race(std::string reason);
+  bool Split(std::vector<uint32_t> group_of_block);
+  bool Unmodelled(const Inst& in);
+  bool OutOfAnchors();
+  bool CheckMods(const Inst& in, std::initializer_list<isa::ptx::Mod> allowed);
+  bool CheckBudget();
+
+  // operands.cc: registers and operands.
+  const Operand& Op(const Inst& in, int i) const { return function_->operand_pool[in.first_operand + i]; }
+  const Operand& Element(const Operand& v, int i) const { return function_->operand_pool[v.first + i]; }
+  bool Get(const Operand& op, int width, bool is_float, Value* out);
+  bool GetRegister(uint32_t reg, Value* out);
+  bool Set(const Operand& op, Value value);
+  bool SetRegister(uint32_t reg, Value value);
+  int RegisterWidth(uint32_t reg) const { return isa::BitWidth(function_->registers[reg].type); }
+  bool GetMany(const Operand& op, int width, std::vector<Value>* out);
+  bool SetMany(const Operand& op, std::vector<Value> values);
+  bool SymbolAddress(uint32_t symbol, int64_t offset, int width, Value* out);
+  bool SpecialRegister(isa::Special special, int width, Value* out);
+  bool Blend(MaskId mask, const Value& a, const Value& b, Value* out);
+  bool ToLanes(const Value& v, int width, Lanes* out);
+  bool ToPieces(const Value& v, int width, absl::InlinedVector<Piece, 4>* out);
+  void FromPieces(absl::InlinedVector<Piece, 4> pieces, int width, Value* out);
+  bool Slice(const Value& v, int offset, int width, Value* out);
+  bool Concat(const std::vector<Value>& parts, Value* out);
+  bool AsInt(Value* v);
+  bool AsPredicate(const Value& v, MaskId* known, Lanes* condition, bool* is_known);
+  MaskId exec() const { return exec_; }
+
+  // integer.cc
+  struct Interval {
+    __int128 lo, hi;
+  };
+  Interval RangeOf(const Value& v) const;
+  bool Actual(Value* v, int width, bool is_signed);
+  bool WrapLanes(Value* v, int width, bool is_signed);
+  template <typename F>
+  bool Pointwise(const Value& a, const Value& b, int width, F op, Value* out);
+  bool PerBlock(const std::function<int64_t(int, size_t)>& f, int width, Value* out);
+  bool IntAdd(const Value& a, const Value& b, int width, Value* out);
+  bool IntNeg(const Value& a, int width, Value* out);
+  bool IntMul(const Value& a, const Value& b, int width, Value* out);
+  bool IntBitwise(expr::Fn fn, const Value& a, const Value& b, int width, Value* out);
+  bool IntShift(expr::Fn fn, const Value& a, const Value& b, int width, Value* out);
+  bool IntDivide(bool remainder, const Value& a, const Value& b, int width, bool is_signed, Value* out);
+  bool IntMinMax(bool is_max, const Value& a, const Value& b, int width, bool is_signed, Value* out);
+  bool IntCompare(expr::Compare compare, const Value& a, const Value& b, int width, bool is_signed, Value* out);
+  bool WidenInt(Value* v, int from, bool is_signed, int to);
+  bool Decompose(const Value& v, int bits, Value* low, Value* high);
+  bool DataBinary(expr::Fn fn, uint64_t attr, int width, const Value& a, const Value& b, Value* out);
+  bool DataUnary(expr::Fn fn, uint64_t attr, int from_width, int width, const Value& a, Value* out);
+  bool Generic(const Inst& in, int result_width, std::initializer_list<int> operand_widths);
+
+  // exec_integer.cc, exec_float.cc, exec_memory.cc, exec_warp.cc, exec_matrix.cc: instruction families.
+  bool ExecInteger(const Inst& in);
+  bool ExecBits(const Inst& in);
+  bool ExecMove(const Inst& in);
+  bool ExecConvert(const Inst& in);
+  bool ExecSetp(const Inst& in);
+  bool ExecSelp(const Inst& in);
+  bool ExecPredicateLogic(const Inst& in);
+  bool ExecFloat(const Inst& in);
+  bool ConvertFloat(const Inst& in, isa::ScalarType to, isa::ScalarType from);
+  bool FloatApply(expr::Fn fn, expr::Attr attr, isa::ScalarType type, const std::vector<Value>& operands, Value* out);
+  bool ExecLoad(const Inst& in);
+  bool ExecStore(const Inst& in);
+  bool ExecAtomic(const Inst& in);
+  bool ExecCopyAsync(const Inst& in);
+  bool ExecLdmatrix(const Inst& in);
+  bool ExecStmatrix(const Inst& in);
+  bool ExecWarp(const Inst& in);
+  bool ExecShfl(const Inst& in);
+  bool ExecVote(const Inst& in);
+  bool ExecRedux(const Inst& in);
+  bool ExecMma(const Inst& in);
+  bool ExecWgmma(const Inst& in);
+  bool ExecWmma(const Inst& in);
+  bool ExecSync(const Inst& in);
+
+  // Memory helpers.
+  struct Address {
+    isa::StateSpace space = isa::StateSpace::kGlobal;
+    Value value;       // integer, or data-dependent bits; relative to `buffer` for global
+    expr::BufferId buffer = 0;
+  };
+  bool ResolveAddress(const Inst& in, const Operand& op, isa::StateSpace space, Address* out);
+  isa::StateSpace SpaceOf(const Inst& in) const;
+  bool LaneAddresses(const Value& v, uint32_t bytes, uint32_t size, std::string_view what, std::vector<int64_t>* out);
+  bool SharedRead(const std::vector<int64_t>& addresses, uint32_t bytes, MaskId mask, Value* out);
+  bool SharedWrite(const std::vector<int64_t>& addresses, uint32_t bytes, MaskId mask, const Value& value,
+                   uint32_t async_group_of_lane);
+  bool FragmentsToScalar(const std::vector<SharedMemory::Fragment>& fragments, uint32_t bytes, expr::Scalar* out);
+  bool LocalRead(const Value& address, uint32_t bytes, Value* out);
+  bool LocalWrite(const Value& address, uint32_t bytes, const Value& value);
+  bool GlobalLoad(const Address& a, int64_t offset, uint32_t bytes, Value* out);
+  bool GlobalStore(const Address& a, int64_t offset, uint32_t bytes, const Value& value, bool atomic);
+  bool WarpsAreFull(MaskId mask) const;
+  bool MatrixStep(uint64_t unit, const Lanes& acc, const Lanes& a, const Lanes& b, Lanes* out);
+  bool MatrixVector(const std::vector<std::vector<expr::Scalar>>& elements, int first, int count, int element_bits,
+                    Lanes* out);
+
+  const isa::Module& module_;
+  uint32_t entry_;
+  const LaunchConfig& launch_;
+  const std::vector<uint32_t>& blocks_;
+  canonical::Builder& builder_;
+  expr::NodeManager& nodes_;
+  LaneSpace& space_;
+  SymbolicSpace& symbolic_;
+  VectorOps ops_;
+  MachineLimits limits_;
+  Execution result_;
+
+  const isa::Function* function_ = nullptr;
+  const Inst* current_ = nullptr;
+  uint32_t first_register_ = 0;
+  MaskId exec_ = 0;
+  bool guarded_store_ = false;
+  Lanes store_guard_;
+  std::vector<Value> registers_;
+  std::vector<MaskId> defined_;
+  std::vector<uint32_t> in_flight_;      // per register: matrix group (of all warpgroups) writing it, 0 none
+  std::vector<uint32_t> matrix_sources_; // per register: last matrix group that reads it as operand A
+  struct Undo {
+    uint32_t reg;
+    Value value;
+    MaskId defined;
+  };
+  std::vector<Undo>* log_ = nullptr;     // writes of a data-dependent side
+  int data_depth_ = 0;
+
+  SharedMemory shared_;
+  std::vector<int64_t> shared_base_;     // per symbol, -1 where not shared
+  std::vector<int64_t> local_base_;
+  uint32_t shared_bytes_ = 0, local_bytes_ = 0;
+  std::unique_ptr<SharedMemory> local_;  // lanes * local_bytes_, unordered
+  std::map<std::tuple<uint32_t, uint32_t, int64_t>, Value> params_;  // activation, symbol, offset
+  std::vector<bool> stored_buffers_, loaded_buffers_;
+  std::vector<std::array<Value, 3>> tid_;
+  std::unordered_map<uint64_t, uint32_t> postdominators_;
+  uint32_t order_ = 0, serial_ = 0, steps_since_check_ = 0;
+  bool has_exit_ = false;
+  uint32_t matrix_issued_ = 1;
+};
+
+}  // namespace samebits::symexec
+
+#endif  // SAMEBITS_CORE_SYMEXEC_MACHINE_H_

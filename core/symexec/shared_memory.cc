@@ -1,0 +1,168 @@
+#include "core/symexec/shared_memory.h"
+
+#include <algorithm>
+
+namespace samebits::symexec {
+
+using expr::Scalar;
+
+bool AsyncGroups::CompletedAt(uint32_t sequence, Epoch* when) const {
+  if (sequence > completed) return false;
+  const auto it = std::lower_bound(waits.begin(), waits.end(), sequence,
+                                   [](const Wait& w, uint32_t s) { return w.up_to < s; });
+  *when = it->when;
+  return true;
+}
+
+void AsyncGroups::CompleteUpTo(uint32_t sequence, Epoch now) {
+  if (sequence <= completed) return;
+  completed = sequence;
+  waits.push_back({sequence, now});
+}
+
+std::string_view SharedMemory::RaceText(Race race) {
+  switch (race) {
+    case Race::kNone: return "";
+    case Race::kReadAfterWrite: return "shared-memory read that no barrier orders after another lane's write";
+    case Race::kWriteAfterRead: return "shared-memory write that no barrier orders after another lane's read";
+    case Race::kWriteAfterWrite: return "shared-memory writes of two lanes to one address without a barrier between";
+    case Race::kAsyncCopy: return "shared memory used before the asynchronous copy to it was waited for";
+    case Race::kMatrixRead: return "shared memory overwritten while an asynchronous matrix instruction may read it";
+    case Race::kProxy: return "asynchronous matrix read of shared memory written without a proxy fence";
+  }
+  return "";
+}
+
+SharedMemory::SharedMemory(uint32_t bytes, uint32_t granule, int lanes)
+    : warp_epoch((lanes + 31) / 32), copies(lanes), matrix((lanes + 127) / 128), proxy_fences(lanes),
+      granule_(granule), cells_((bytes + granule - 1) / granule), segments_(1), references_(1) {}
+
+bool SharedMemory::Ordered(int earlier_lane, Epoch earlier, int lane) const {
+  if (earlier_lane == lane || block_epoch > earlier.block) return true;
+  return earlier_lane / 32 == lane / 32 && warp_epoch[lane / 32] > earlier.warp;
+}
+
+SharedMemory::Race SharedMemory::CheckRead(const Segment& s, int lane) const {
+  if (s.async_group == 0) return Ordered(s.lane, s.when, lane) ? Race::kNone : Race::kReadAfterWrite;
+  Epoch done;
+  if (!copies[s.lane].CompletedAt(s.async_group, &done) || !Ordered(s.lane, done, lane)) return Race::kAsyncCopy;
+  return Race::kNone;
+}
+
+SharedMemory::Race SharedMemory::CheckWrite(uint32_t index, int lane) const {
+  const Cell& cell = cells_[index];
+  if (cell.was_read && block_epoch == cell.read.block) {
+    const bool same_lane = cell.reader == lane;
+    const bool warp_ordered = cell.reader_warp == lane / 32 && warp_epoch[lane / 32] > cell.read.warp;
+    if (!same_lane && !warp_ordered) return Race::kWriteAfterRead;
+  }
+  for (size_t g = 0; g < matrix.size() && !matrix_reads_.empty(); ++g) {
+    const uint32_t group = matrix_reads_[index * matrix.size() + g];
+    Epoch done;
+    if (group == 0) continue;
+    if (!matrix[g].CompletedAt(group, &done)) return Race::kMatrixRead;
+    if (static_cast<size_t>(lane / 128) != g && block_epoch <= done.block) return Race::kMatrixRead;
+  }
+  if (cell.segment != 0) {
+    const Race race = CheckRead(segments_[cell.segment], lane);
+    if (race != Race::kNone) return race == Race::kReadAfterWrite ? Race::kWriteAfterWrite : race;
+  }
+  return Race::kNone;
+}
+
+uint32_t SharedMemory::NewSegment() {
+  if (!free_.empty()) {
+    const uint32_t id = free_.back();
+    free_.pop_back();
+    return id;
+  }
+  segments_.emplace_back();
+  references_.push_back(0);
+  return static_cast<uint32_t>(segments_.size() - 1);
+}
+
+SharedMemory::Race SharedMemory::Write(int lane, uint32_t address, uint32_t bytes, const Scalar& value,
+                                       uint32_t async_group) {
+  const uint32_t first = address / granule_, count = bytes / granule_;
+  Race race = Race::kNone;
+  for (uint32_t i = 0; i < count && race == Race::kNone; ++i) race = CheckWrite(first + i, lane);
+  const uint32_t id = NewSegment();
+  Segment& s = segments_[id];
+  s.value = value;
+  s.bytes = bytes;
+  s.async_group = async_group;
+  s.proxy_fences = proxy_fences[lane];
+  s.when = Now(lane);
+  s.lane = static_cast<uint16_t>(lane);
+  references_[id] = count;
+  for (uint32_t i = 0; i < count; ++i) {
+    Cell& c = cells_[first + i];
+    if (c.segment != 0 && --references_[c.segment] == 0) free_.push_back(c.segment);
+    c = Cell{};
+    c.segment = id;
+    c.offset = i * granule_;
+    for (size_t g = 0; g < matrix.size() && !matrix_reads_.empty(); ++g)
+      matrix_reads_[(first + i) * matrix.size() + g] = 0;
+  }
+  return race;
+}
+
+SharedMemory::Race SharedMemory::Read(int lane, uint32_t address, uint32_t bytes, std::vector<Fragment>* out) {
+  const uint32_t first = address / granule_, count = bytes / granule_;
+  const Epoch now = Now(lane);
+  const uint16_t warp = static_cast<uint16_t>(lane / 32);
+  Race race = Race::kNone;
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    Cell& c = cells_[first + i];
+    if (i > 0 && c.segment == last && (c.segment == 0 || c.offset == out->back().offset + out->back().bytes)) {
+      out->back().bytes += granule_;
+    } else {
+      const Segment& s = segments_[c.segment];
+      if (c.segment != 0 && race == Race::kNone) race = CheckRead(s, lane);
+      out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, granule_, s.bytes});
+      last = c.segment;
+    }
+    if (!c.was_read || c.read.block != now.block) {
+      c.was_read = true;
+      c.reader = static_cast<uint16_t>(lane);
+      c.reader_warp = warp;
+      c.read = now;
+    } else {
+      if (c.reader != lane) c.reader = kManyLanes;
+      if (c.reader_warp != warp) c.reader_warp = kManyLanes;
+      c.read.warp = now.warp;
+    }
+  }
+  return race;
+}
+
+SharedMemory::Race SharedMemory::ReadAsync(int warpgroup, uint32_t group, uint32_t address, uint32_t bytes,
+                                           std::vector<Fragment>* out) {
+  if (matrix_reads_.empty()) matrix_reads_.resize(cells_.size() * matrix.size());
+  const uint32_t first = address / granule_, count = bytes / granule_;
+  Race race = Race::kNone;
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    Cell& c = cells_[first + i];
+    if (i > 0 && c.segment == last && (c.segment == 0 || c.offset == out->back().offset + out->back().bytes)) {
+      out->back().bytes += granule_;
+    } else {
+      const Segment& s = segments_[c.segment];
+      if (c.segment != 0 && race == Race::kNone) {
+        // The instruction starts when all lanes of the warpgroup have reached it. A write by one of them precedes it
+        // only across a barrier, unless the warpgroup's warps are ordered by one since.
+        Epoch when = s.when;
+        if (s.async_group != 0 && !copies[s.lane].CompletedAt(s.async_group, &when)) race = Race::kAsyncCopy;
+        if (race == Race::kNone && block_epoch <= when.block) race = s.async_group ? Race::kAsyncCopy : Race::kReadAfterWrite;
+        if (race == Race::kNone && s.async_group == 0 && proxy_fences[s.lane] <= s.proxy_fences) race = Race::kProxy;
+      }
+      out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, granule_, s.bytes});
+      last = c.segment;
+    }
+    matrix_reads_[(first + i) * matrix.size() + warpgroup] = group;
+  }
+  return race;
+}
+
+}  // namespace samebits::symexec

@@ -1,0 +1,100 @@
+#ifndef SAMEBITS_CORE_SYMEXEC_SHARED_MEMORY_H_
+#define SAMEBITS_CORE_SYMEXEC_SHARED_MEMORY_H_
+
+// Shared memory of one block as a byte map of values, with the ordering model of docs/soundness.md: who wrote each
+// byte and since which barrier, warp barrier, wait or fence it is visible to whom. An access that nothing orders after
+// a conflicting one is a race.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/expr/node.h"
+
+namespace samebits::symexec {
+
+// A moment in the order that barriers make: block barriers passed, and barriers of one warp passed.
+struct Epoch {
+  uint32_t block = 0, warp = 0;
+};
+
+// One operand of asynchronous completion: group `sequence` (from 1) of one issuer.
+struct AsyncGroups {
+  uint32_t issued = 1;      // group under construction
+  uint32_t completed = 0;   // groups up to this one have been waited for
+  struct Wait {
+    uint32_t up_to;
+    Epoch when;
+  };
+  std::vector<Wait> waits;  // ascending
+  // When the issuer knew group `sequence` complete; false if it does not yet.
+  bool CompletedAt(uint32_t sequence, Epoch* when) const;
+  void CompleteUpTo(uint32_t sequence, Epoch now);
+};
+
+class SharedMemory {
+ public:
+  SharedMemory(uint32_t bytes, uint32_t granule, int lanes);
+
+  uint32_t bytes() const { return static_cast<uint32_t>(cells_.size()) * granule_; }
+
+  enum class Race : uint8_t { kNone, kReadAfterWrite, kWriteAfterRead, kWriteAfterWrite, kAsyncCopy, kMatrixRead, kProxy };
+  static std::string_view RaceText(Race race);
+
+  // One lane's write of `bits` bits (a multiple of the granule) of `value`. async: group of the lane, 0 if synchronous.
+  Race Write(int lane, uint32_t address, uint32_t bytes, const expr::Scalar& value, uint32_t async_group);
+  // Part of a value that stands in memory: bits [8 * offset, ...) of `value`.
+  struct Fragment {
+    const expr::Scalar* value;   // null: never written
+    uint32_t offset, bytes;      // of the value; how many bytes follow contiguously
+    uint32_t value_bytes;
+  };
+  // The fragments that cover [address, address + bytes), in order, appended to `out`. Checks and records the access.
+  Race Read(int lane, uint32_t address, uint32_t bytes, std::vector<Fragment>* out);
+  // A matrix unit's read on behalf of a warpgroup: ordered like its lanes' reads, complete when its group is.
+  Race ReadAsync(int warpgroup, uint32_t group, uint32_t address, uint32_t bytes, std::vector<Fragment>* out);
+
+  // Sizes of what the model counts; the executor advances them.
+  uint32_t block_epoch = 0;
+  std::vector<uint32_t> warp_epoch;
+  std::vector<AsyncGroups> copies;          // per lane: cp.async
+  std::vector<AsyncGroups> matrix;          // per warpgroup: wgmma
+  std::vector<uint32_t> proxy_fences;       // per lane: fence.proxy.async executed
+  Epoch Now(int lane) const { return {block_epoch, warp_epoch[lane / 32]}; }
+  uint64_t memory_bytes() const { return cells_.capacity() * sizeof(Cell) + segments_.capacity() * sizeof(Segment); }
+
+ private:
+  static constexpr uint16_t kManyLanes = 0xffff;
+  struct Segment {
+    expr::Scalar value;
+    uint32_t bytes = 0;
+    uint32_t async_group = 0;
+    uint32_t proxy_fences = 0;
+    Epoch when;
+    uint16_t lane = 0;
+    bool live = false;
+  };
+  struct Cell {
+    uint32_t segment = 0;      // 0: never written
+    uint32_t offset = 0;       // bytes into the segment's value
+    Epoch read;                // last epoch with a read
+    uint16_t reader = 0;       // lane, or kManyLanes
+    uint16_t reader_warp = 0;  // warp, or kManyLanes
+    bool was_read = false;
+  };
+  bool Ordered(int earlier_lane, Epoch earlier, int lane) const;
+  Race CheckWrite(uint32_t cell, int lane) const;
+  Race CheckRead(const Segment& segment, int lane) const;
+  uint32_t NewSegment();
+
+  uint32_t granule_;
+  std::vector<Cell> cells_;
+  std::vector<Segment> segments_;
+  std::vector<uint32_t> references_;  // cells per segment
+  std::vector<uint32_t> matrix_reads_;  // per cell and warpgroup: group of its last asynchronous read, 0 none
+  std::vector<uint32_t> free_;
+};
+
+}  // namespace samebits::symexec
+
+#endif  // SAMEBITS_CORE_SYMEXEC_SHARED_MEMORY_H_
