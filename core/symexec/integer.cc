@@ -121,8 +121,8 @@ bool Machine::PerBlock(const std::function<int64_t(int, size_t)>& f, int width, 
 }
 
 // Lane by lane and block by block on actual values.
-template <typename F>
-bool Machine::Pointwise(const Value& a, const Value& b, int width, F op, Value* out) {
+bool Machine::Pointwise(const Value& a, const Value& b, int width, const std::function<int64_t(int64_t, int64_t)>& op,
+                        Value* out) {
   if (a.array == 0 && b.array == 0) {
     if (a.symbolic == 0 && b.symbolic == 0) {
       *out = Value::Int(op(a.constant, b.constant), width);

@@ -7,7 +7,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -159,8 +161,7 @@ class Machine {
   Interval RangeOf(const Value& v) const;
   bool Actual(Value* v, int width, bool is_signed);
   bool WrapLanes(Value* v, int width, bool is_signed);
-  template <typename F>
-  bool Pointwise(const Value& a, const Value& b, int width, F op, Value* out);
+  bool Pointwise(const Value& a, const Value& b, int width, const std::function<int64_t(int64_t, int64_t)>& op, Value* out);
   bool PerBlock(const std::function<int64_t(int, size_t)>& f, int width, Value* out);
   bool IntAdd(const Value& a, const Value& b, int width, Value* out);
   bool IntNeg(const Value& a, int width, Value* out);
@@ -218,6 +219,7 @@ class Machine {
   bool LocalRead(const Value& address, uint32_t bytes, Value* out);
   bool LocalWrite(const Value& address, uint32_t bytes, const Value& value);
   bool GlobalLoad(const Address& a, int64_t offset, uint32_t bytes, Value* out);
+  bool SplitConcats(absl::InlinedVector<Piece, 4>* pieces);
   bool GlobalStore(const Address& a, int64_t offset, uint32_t bytes, const Value& value, bool atomic);
   bool WarpsAreFull(MaskId mask) const;
   bool MatrixStep(uint64_t unit, const Lanes& acc, const Lanes& a, const Lanes& b, Lanes* out);
@@ -263,7 +265,9 @@ class Machine {
   std::vector<bool> stored_buffers_, loaded_buffers_;
   std::vector<std::array<Value, 3>> tid_;
   std::unordered_map<uint64_t, uint32_t> postdominators_;
+  std::unordered_map<uint32_t, std::vector<uint32_t>> branch_targets_;
   uint32_t order_ = 0, serial_ = 0, steps_since_check_ = 0;
+  uint32_t current_serial_ = 0;
   bool has_exit_ = false;
   uint32_t matrix_issued_ = 1;
 };

@@ -119,7 +119,7 @@ bool Machine::SpecialRegister(Special special, int width, Value* out) {
   }
 }
 
-bool Machine::Get(const Operand& op, int width, bool is_float, Value* out) {
+bool Machine::Get(const Operand& op, int width, bool, Value* out) {
   switch (op.kind) {
     case OperandKind::kRegister: {
       if (!GetRegister(op.reg, out)) return false;
