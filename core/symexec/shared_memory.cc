@@ -37,15 +37,37 @@ SharedMemory::SharedMemory(uint32_t bytes, uint32_t granule, int lanes)
     : warp_epoch((lanes + 31) / 32), copies(lanes), matrix((lanes + 127) / 128), proxy_fences(lanes),
       granule_(granule), cells_((bytes + granule - 1) / granule), segments_(1), references_(1) {}
 
-bool SharedMemory::Ordered(int earlier_lane, Epoch earlier, int lane) const {
+bool SharedMemory::Ordered(int earlier_lane, int earlier_warp, Epoch earlier, int lane) const {
   if (earlier_lane == lane || block_epoch > earlier.block) return true;
-  return earlier_lane / 32 == lane / 32 && warp_epoch[lane / 32] > earlier.warp;
+  return earlier_warp == lane / 32 && warp_epoch[lane / 32] > earlier.warp;
+}
+
+// A write of the value that already stands there, by another lane that nothing orders: harmless, whoever is first.
+// Later accesses must then be ordered after both.
+bool SharedMemory::Repeats(uint32_t first, uint32_t count, int lane, const Scalar& value, uint32_t bytes,
+                           uint32_t async_group) {
+  const uint32_t id = cells_[first].segment;
+  if (id == 0 || async_group != 0) return false;
+  Segment& s = segments_[id];
+  if (s.async_group != 0 || s.bytes != bytes || s.value.node != value.node) return false;
+  for (uint32_t i = 0; i < count; ++i) {
+    const Cell& c = cells_[first + i];
+    if (c.segment != id || c.offset != i * granule_ || c.was_read) return false;
+  }
+  for (int i = 0; i < value.slots; ++i)
+    if (s.value.anchor[i].offset != value.anchor[i].offset || s.value.anchor[i].symbolic != value.anchor[i].symbolic) return false;
+  if (s.when.block != block_epoch) return false;
+  s.lane = kManyLanes;
+  if (s.warp != lane / 32) s.warp = kManyLanes;
+  s.when.warp = std::max(s.when.warp, warp_epoch[lane / 32]);
+  s.proxy_fences = std::max(s.proxy_fences, proxy_fences[lane]);
+  return true;
 }
 
 SharedMemory::Race SharedMemory::CheckRead(const Segment& s, int lane) const {
-  if (s.async_group == 0) return Ordered(s.lane, s.when, lane) ? Race::kNone : Race::kReadAfterWrite;
+  if (s.async_group == 0) return Ordered(s.lane, s.warp, s.when, lane) ? Race::kNone : Race::kReadAfterWrite;
   Epoch done;
-  if (!copies[s.lane].CompletedAt(s.async_group, &done) || !Ordered(s.lane, done, lane)) return Race::kAsyncCopy;
+  if (!copies[s.lane].CompletedAt(s.async_group, &done) || !Ordered(s.lane, s.warp, done, lane)) return Race::kAsyncCopy;
   return Race::kNone;
 }
 
@@ -86,6 +108,7 @@ SharedMemory::Race SharedMemory::Write(int lane, uint32_t address, uint32_t byte
   const uint32_t first = address / granule_, count = bytes / granule_;
   Race race = Race::kNone;
   for (uint32_t i = 0; i < count && race == Race::kNone; ++i) race = CheckWrite(first + i, lane);
+  if (race == Race::kWriteAfterWrite && Repeats(first, count, lane, value, bytes, async_group)) return Race::kNone;
   const uint32_t id = NewSegment();
   Segment& s = segments_[id];
   s.value = value;
@@ -94,6 +117,8 @@ SharedMemory::Race SharedMemory::Write(int lane, uint32_t address, uint32_t byte
   s.proxy_fences = proxy_fences[lane];
   s.when = Now(lane);
   s.lane = static_cast<uint16_t>(lane);
+  s.warp = static_cast<uint16_t>(lane / 32);
+  s.any_lane = s.lane;
   references_[id] = count;
   for (uint32_t i = 0; i < count; ++i) {
     Cell& c = cells_[first + i];
@@ -155,7 +180,7 @@ SharedMemory::Race SharedMemory::ReadAsync(int warpgroup, uint32_t group, uint32
         Epoch when = s.when;
         if (s.async_group != 0 && !copies[s.lane].CompletedAt(s.async_group, &when)) race = Race::kAsyncCopy;
         if (race == Race::kNone && block_epoch <= when.block) race = s.async_group ? Race::kAsyncCopy : Race::kReadAfterWrite;
-        if (race == Race::kNone && s.async_group == 0 && proxy_fences[s.lane] <= s.proxy_fences) race = Race::kProxy;
+        if (race == Race::kNone && s.async_group == 0 && proxy_fences[s.any_lane] <= s.proxy_fences) race = Race::kProxy;
       }
       out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, granule_, s.bytes});
       last = c.segment;

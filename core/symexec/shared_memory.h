@@ -71,8 +71,9 @@ class SharedMemory {
     uint32_t async_group = 0;
     uint32_t proxy_fences = 0;
     Epoch when;
-    uint16_t lane = 0;
-    bool live = false;
+    uint16_t lane = 0;         // writer, or kManyLanes when several wrote the same value
+    uint16_t warp = 0;         // its warp, or kManyLanes
+    uint16_t any_lane = 0;     // one of the writers
   };
   struct Cell {
     uint32_t segment = 0;      // 0: never written
@@ -82,7 +83,8 @@ class SharedMemory {
     uint16_t reader_warp = 0;  // warp, or kManyLanes
     bool was_read = false;
   };
-  bool Ordered(int earlier_lane, Epoch earlier, int lane) const;
+  bool Ordered(int earlier_lane, int earlier_warp, Epoch earlier, int lane) const;
+  bool Repeats(uint32_t first, uint32_t count, int lane, const expr::Scalar& value, uint32_t bytes, uint32_t async_group);
   Race CheckWrite(uint32_t cell, int lane) const;
   Race CheckRead(const Segment& segment, int lane) const;
   uint32_t NewSegment();
