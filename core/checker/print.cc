@@ -104,7 +104,7 @@ void Part(const expr::NodeManager& nodes, Scalar* a, Scalar* b) {
       const Scalar p = nodes.ChildScalar(*a, i), q = nodes.ChildScalar(*b, i);
       if (SameValue(p, q)) continue;
       if (different >= 0) {
-        // Commutative operands may be listed in another order: both differ, part here.
+        // Several operands differ: follow the first whose operation is another, else part here.
         return;
       }
       different = i;

@@ -389,6 +389,7 @@ bool Machine::GlobalStore(const Address& a, int64_t offset, uint32_t bytes, cons
     s.mask = exec_;
     at += p.bits / 8;
     s.value = std::move(p);
+    ops_.Settle(&s.value.lanes);
     s.guarded = guarded_store_;
     if (guarded_store_) s.guard = store_guard_;
     s.atomic = atomic;

@@ -84,7 +84,7 @@ bool Machine::ExecShfl(const Inst& in) {
     if (!ToPieces(a, 32, &pieces)) return false;
     for (Piece& p : pieces) {
       p.lanes = ops_.Permute(p.lanes, perm);
-      p.lanes.nodes = p.lanes.uniform() ? builder_.Settle(p.lanes.nodes) : p.lanes.nodes;
+      ops_.Settle(&p.lanes);
     }
     FromPieces(std::move(pieces), 32, &moved);
   }

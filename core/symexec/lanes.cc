@@ -95,6 +95,22 @@ Lanes VectorOps::Pack(const std::vector<Scalar>& lanes) {
   return out;
 }
 
+void VectorOps::Settle(Lanes* v) {
+  if (v->uniform()) {
+    v->nodes = builder_.Settle(v->nodes);
+    return;
+  }
+  const uint32_t* ids = space_.nodes(v->nodes & ~kMixed);
+  std::vector<uint32_t> settled(ids, ids + space_.lanes());
+  bool changed = false;
+  for (uint32_t& id : settled) {
+    const expr::NodeId s = builder_.Settle(id);
+    changed |= s != id;
+    id = s;
+  }
+  if (changed) v->nodes = space_.InternNodes(settled.data()) | kMixed;
+}
+
 Lanes VectorOps::Permute(const Lanes& a, PermId perm) {
   if (perm == 0) return a;
   const int n = space_.lanes();

@@ -40,6 +40,8 @@ class VectorOps {
   bool Apply(expr::Fn fn, uint64_t attr, int width, std::span<const Lanes* const> operands, Lanes* out);
   // mask(l) ? a : b.
   bool Blend(MaskId mask, const Lanes& a, const Lanes& b, Lanes* out);
+  // The value as memory or another lane sees it: no longer open to contraction.
+  void Settle(Lanes* v);
   Lanes Permute(const Lanes& a, PermId perm);
   Lanes Const(uint64_t value, int width);
   // A constant per lane.
