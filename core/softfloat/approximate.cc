@@ -15,14 +15,22 @@ double ToDouble(const Format& format, uint64_t bits) {
 
 double Evaluate(ApproxOp op, double x) {
   switch (op) {
-    case ApproxOp::kEx2: return std::exp2(x);
-    case ApproxOp::kLg2: return std::log2(x);
-    case ApproxOp::kSin: return std::sin(x);
-    case ApproxOp::kCos: return std::cos(x);
-    case ApproxOp::kTanh: return std::tanh(x);
-    case ApproxOp::kRcp: return 1.0 / x;
-    case ApproxOp::kRsqrt: return 1.0 / std::sqrt(x);
-    case ApproxOp::kSqrt: return std::sqrt(x);
+    case ApproxOp::kEx2:
+      return std::exp2(x);
+    case ApproxOp::kLg2:
+      return std::log2(x);
+    case ApproxOp::kSin:
+      return std::sin(x);
+    case ApproxOp::kCos:
+      return std::cos(x);
+    case ApproxOp::kTanh:
+      return std::tanh(x);
+    case ApproxOp::kRcp:
+      return 1.0 / x;
+    case ApproxOp::kRsqrt:
+      return 1.0 / std::sqrt(x);
+    case ApproxOp::kSqrt:
+      return std::sqrt(x);
   }
   return std::nan("");
 }

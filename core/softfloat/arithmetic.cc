@@ -121,8 +121,8 @@ uint64_t Mul(const Format& format, uint64_t a, uint64_t b, Rounding rounding, Fl
 }
 
 uint64_t Fma(const Format& format, uint64_t a, uint64_t b, uint64_t c, Rounding rounding, Flags flags) {
-  const uint64_t bits = FmaBits(format, Operand(format, a, flags), Operand(format, b, flags),
-                                Operand(format, c, flags), rounding);
+  const uint64_t bits =
+      FmaBits(format, Operand(format, a, flags), Operand(format, b, flags), Operand(format, c, flags), rounding);
   return Finish(format, bits, flags);
 }
 

@@ -32,9 +32,7 @@ uint64_t Pick(const Format& format, uint64_t a, uint64_t b, MinMaxFlags flags, b
 
 }  // namespace
 
-uint64_t Abs(const Format& format, uint64_t a, bool ftz) {
-  return Operand(format, a, ftz) & format.magnitude_mask();
-}
+uint64_t Abs(const Format& format, uint64_t a, bool ftz) { return Operand(format, a, ftz) & format.magnitude_mask(); }
 
 uint64_t Neg(const Format& format, uint64_t a, bool ftz) { return Operand(format, a, ftz) ^ format.sign_mask(); }
 
@@ -58,20 +56,34 @@ bool Compare(const Format& format, Ordering ordering, uint64_t a, uint64_t b, bo
   const bool less = !unordered && !equal && OrderKey(format, a) < OrderKey(format, b);
   const bool greater = !unordered && !equal && !less;
   switch (ordering) {
-    case Ordering::kEq: return equal;
-    case Ordering::kNe: return less || greater;
-    case Ordering::kLt: return less;
-    case Ordering::kLe: return less || equal;
-    case Ordering::kGt: return greater;
-    case Ordering::kGe: return greater || equal;
-    case Ordering::kEqu: return equal || unordered;
-    case Ordering::kNeu: return !equal;
-    case Ordering::kLtu: return less || unordered;
-    case Ordering::kLeu: return !greater;
-    case Ordering::kGtu: return greater || unordered;
-    case Ordering::kGeu: return !less;
-    case Ordering::kNum: return !unordered;
-    case Ordering::kNan: return unordered;
+    case Ordering::kEq:
+      return equal;
+    case Ordering::kNe:
+      return less || greater;
+    case Ordering::kLt:
+      return less;
+    case Ordering::kLe:
+      return less || equal;
+    case Ordering::kGt:
+      return greater;
+    case Ordering::kGe:
+      return greater || equal;
+    case Ordering::kEqu:
+      return equal || unordered;
+    case Ordering::kNeu:
+      return !equal;
+    case Ordering::kLtu:
+      return less || unordered;
+    case Ordering::kLeu:
+      return !greater;
+    case Ordering::kGtu:
+      return greater || unordered;
+    case Ordering::kGeu:
+      return !less;
+    case Ordering::kNum:
+      return !unordered;
+    case Ordering::kNan:
+      return unordered;
   }
   return false;
 }
@@ -79,12 +91,18 @@ bool Compare(const Format& format, Ordering ordering, uint64_t a, uint64_t b, bo
 bool TestClass(const Format& format, NumberClass number_class, uint64_t a) {
   const bool nan = IsNan(format, a), infinite = IsInfinity(format, a);
   switch (number_class) {
-    case NumberClass::kFinite: return !nan && !infinite;
-    case NumberClass::kInfinite: return infinite;
-    case NumberClass::kNumber: return !nan;
-    case NumberClass::kNotANumber: return nan;
-    case NumberClass::kNormal: return !nan && !infinite && !IsSubnormal(format, a);
-    case NumberClass::kSubnormal: return IsSubnormal(format, a);
+    case NumberClass::kFinite:
+      return !nan && !infinite;
+    case NumberClass::kInfinite:
+      return infinite;
+    case NumberClass::kNumber:
+      return !nan;
+    case NumberClass::kNotANumber:
+      return nan;
+    case NumberClass::kNormal:
+      return !nan && !infinite && !IsSubnormal(format, a);
+    case NumberClass::kSubnormal:
+      return IsSubnormal(format, a);
   }
   return false;
 }

@@ -26,9 +26,7 @@ uint64_t Min(const Format& format, uint64_t a, uint64_t b, MinMaxFlags flags = {
 uint64_t Max(const Format& format, uint64_t a, uint64_t b, MinMaxFlags flags = {});
 
 // Orderings of setp and set. The first six are false where an operand is NaN, their `u` forms true.
-enum class Ordering : uint8_t {
-  kEq, kNe, kLt, kLe, kGt, kGe, kEqu, kNeu, kLtu, kLeu, kGtu, kGeu, kNum, kNan
-};
+enum class Ordering : uint8_t { kEq, kNe, kLt, kLe, kGt, kGe, kEqu, kNeu, kLtu, kLeu, kGtu, kGeu, kNum, kNan };
 bool Compare(const Format& format, Ordering ordering, uint64_t a, uint64_t b, bool ftz = false);
 
 // Classes of testp. Zeros count as normal.

@@ -18,8 +18,7 @@ struct ConvertFlags {
 
 // Between floating-point formats. NaN becomes the canonical NaN of `to`, or its largest positive number where it
 // has none. ue8m0 as target takes kRz or kRp, ignores the sign, and gives its least value for zero.
-uint64_t ConvertFloat(const Format& to, const Format& from, uint64_t bits, Rounding rounding,
-                      ConvertFlags flags = {});
+uint64_t ConvertFloat(const Format& to, const Format& from, uint64_t bits, Rounding rounding, ConvertFlags flags = {});
 
 // To an integer value in the same format (cvt.rni.f32.f32 and kin; the sign of a zero result is the operand's).
 uint64_t RoundToIntegral(const Format& format, uint64_t bits, Rounding rounding, ConvertFlags flags = {});
@@ -32,12 +31,10 @@ struct IntegerType {
 
 // Clamps to the range of `to`. NaN gives 0, but 2^(bits-1) where the source is f64 or the target 64 bits wide.
 // The result is the target's two's-complement pattern in its low bits, zero above.
-uint64_t FloatToInteger(IntegerType to, const Format& from, uint64_t bits, Rounding rounding,
-                        ConvertFlags flags = {});
+uint64_t FloatToInteger(IntegerType to, const Format& from, uint64_t bits, Rounding rounding, ConvertFlags flags = {});
 
 // `bits` is read as `from` says; bits above it are ignored.
-uint64_t IntegerToFloat(const Format& to, IntegerType from, uint64_t bits, Rounding rounding,
-                        ConvertFlags flags = {});
+uint64_t IntegerToFloat(const Format& to, IntegerType from, uint64_t bits, Rounding rounding, ConvertFlags flags = {});
 
 // Sign- or zero-extends, or truncates; with `saturate` clamps to the range of `to`.
 uint64_t ConvertInteger(IntegerType to, IntegerType from, uint64_t bits, bool saturate = false);

@@ -25,11 +25,16 @@ Wide ShiftRightSticky(Wide value, int shift) {
 // Whether the magnitude `kept` + (remainder in units of 2^shift) rounds up.
 bool RoundsUp(Rounding rounding, bool negative, bool odd, bool half, bool below_half) {
   switch (rounding) {
-    case Rounding::kRn: return half && (below_half || odd);
-    case Rounding::kRna: return half;
-    case Rounding::kRz: return false;
-    case Rounding::kRm: return negative && (half || below_half);
-    case Rounding::kRp: return !negative && (half || below_half);
+    case Rounding::kRn:
+      return half && (below_half || odd);
+    case Rounding::kRna:
+      return half;
+    case Rounding::kRz:
+      return false;
+    case Rounding::kRm:
+      return negative && (half || below_half);
+    case Rounding::kRp:
+      return !negative && (half || below_half);
   }
   return false;
 }
@@ -46,8 +51,8 @@ Wide ShiftAndRound(const Exact& value, int shift, Rounding rounding) {
 uint64_t OverflowMagnitude(const Format& format, bool negative, Rounding rounding, Overflow overflow) {
   if (format.specials != Specials::kIeee || overflow == Overflow::kSatFinite) return format.max_finite();
   if (overflow == Overflow::kInfinity) return format.infinity();
-  const bool toward_zero = rounding == Rounding::kRz || (rounding == Rounding::kRm && !negative) ||
-                           (rounding == Rounding::kRp && negative);
+  const bool toward_zero =
+      rounding == Rounding::kRz || (rounding == Rounding::kRm && !negative) || (rounding == Rounding::kRp && negative);
   return toward_zero ? format.max_finite() : format.infinity();
 }
 
@@ -75,8 +80,7 @@ Exact AddExact(const Exact& a, const Exact& b) {
   if (a.significand == 0) return b;
   if (b.significand == 0) return a;
   Exact large = Normalize(a), small = Normalize(b);
-  if (small.exponent > large.exponent ||
-      (small.exponent == large.exponent && small.significand > large.significand)) {
+  if (small.exponent > large.exponent || (small.exponent == large.exponent && small.significand > large.significand)) {
     std::swap(large, small);
   }
   const Wide aligned = ShiftRightSticky(small.significand, large.exponent - small.exponent);

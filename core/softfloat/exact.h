@@ -26,9 +26,9 @@ Exact FromNumber(const Number& number);  // kZero or kFinite
 // The operands must hold at most 126 significant bits. Where both are exact and share enough bits the result is
 // exact; otherwise the sticky bit stands for the rest. A cancelled sum is +0.
 Exact AddExact(const Exact& a, const Exact& b);
-Exact MulExact(const Number& a, const Number& b);   // finite factors; exact
-Exact DivExact(const Number& a, const Number& b);   // b nonzero; at least 64 quotient bits, sticky
-Exact SqrtExact(const Number& a);                   // a >= 0; at least 62 root bits, sticky
+Exact MulExact(const Number& a, const Number& b);  // finite factors; exact
+Exact DivExact(const Number& a, const Number& b);  // b nonzero; at least 64 quotient bits, sticky
+Exact SqrtExact(const Number& a);                  // a >= 0; at least 62 root bits, sticky
 
 enum class Overflow : uint8_t {
   kIeee,       // infinity or the largest finite number, as the rounding direction says

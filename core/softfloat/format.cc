@@ -11,10 +11,13 @@ uint64_t Magnitude(const Format& format, uint64_t bits) {
 
 bool IsNan(const Format& format, uint64_t bits) {
   switch (format.specials) {
-    case Specials::kIeee: return Magnitude(format, bits) > format.infinity();
+    case Specials::kIeee:
+      return Magnitude(format, bits) > format.infinity();
     case Specials::kNanOnly:
-    case Specials::kScale: return Magnitude(format, bits) == format.magnitude_mask();
-    case Specials::kFinite: return false;
+    case Specials::kScale:
+      return Magnitude(format, bits) == format.magnitude_mask();
+    case Specials::kFinite:
+      return false;
   }
   return false;
 }

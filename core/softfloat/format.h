@@ -24,7 +24,7 @@ enum class Specials : uint8_t {
 struct Format {
   FormatId id;
   std::string_view name;
-  int bits;             // of the container, unused low bits included
+  int bits;  // of the container, unused low bits included
   int exponent_bits;
   int fraction_bits;
   int unused_low_bits;  // tf32 sits in the upper 19 bits of an f32: 13
@@ -37,8 +37,8 @@ struct Format {
   constexpr uint64_t mask() const { return bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
   constexpr uint64_t sign_mask() const { return has_sign() ? uint64_t{1} << (bits - 1) : 0; }
   constexpr uint64_t magnitude_mask() const { return mask() & ~sign_mask(); }
-  constexpr uint64_t max_finite() const;   // magnitude pattern
-  constexpr uint64_t infinity() const;     // magnitude pattern; only where specials == kIeee
+  constexpr uint64_t max_finite() const;  // magnitude pattern
+  constexpr uint64_t infinity() const;    // magnitude pattern; only where specials == kIeee
   constexpr uint64_t min_normal() const { return uint64_t{1} << (fraction_bits + unused_low_bits); }
 };
 
@@ -60,10 +60,14 @@ constexpr uint64_t Format::infinity() const {
 
 constexpr uint64_t Format::max_finite() const {
   switch (specials) {
-    case Specials::kIeee: return infinity() - (uint64_t{1} << unused_low_bits);
-    case Specials::kNanOnly: return magnitude_mask() - 1;
-    case Specials::kFinite: return magnitude_mask();
-    case Specials::kScale: return magnitude_mask() - 1;
+    case Specials::kIeee:
+      return infinity() - (uint64_t{1} << unused_low_bits);
+    case Specials::kNanOnly:
+      return magnitude_mask() - 1;
+    case Specials::kFinite:
+      return magnitude_mask();
+    case Specials::kScale:
+      return magnitude_mask() - 1;
   }
   return 0;
 }

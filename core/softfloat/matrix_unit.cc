@@ -66,10 +66,14 @@ std::optional<InputClass> Classify(FormatId a, FormatId b) {
 
 const Format& ResultFormat(const MatrixUnit& unit) {
   switch (unit.result) {
-    case MatrixResult::kF32TowardZero: return kF32;
-    case MatrixResult::kF32Fraction13: return kF32Fraction13;
-    case MatrixResult::kF16NearestEven: return kF16;
-    case MatrixResult::kF64NearestEven: return kF64;
+    case MatrixResult::kF32TowardZero:
+      return kF32;
+    case MatrixResult::kF32Fraction13:
+      return kF32Fraction13;
+    case MatrixResult::kF16NearestEven:
+      return kF16;
+    case MatrixResult::kF64NearestEven:
+      return kF64;
   }
   return kF32;
 }
@@ -197,8 +201,10 @@ std::vector<MatrixElement> DecodeElements(const Format& format, std::span<const 
 uint64_t Dot(const MatrixUnit& unit, std::span<const MatrixElement> a, std::span<const MatrixElement> b, uint64_t c) {
   assert(a.size() == b.size());
   switch (unit.rule) {
-    case MatrixRule::kTruncatedSum: return ChainGroups(unit, a, b, c);
-    case MatrixRule::kWidenedPairs: return WidenedPairs(unit, a, b, c);
+    case MatrixRule::kTruncatedSum:
+      return ChainGroups(unit, a, b, c);
+    case MatrixRule::kWidenedPairs:
+      return WidenedPairs(unit, a, b, c);
     case MatrixRule::kFmaChain:
       for (size_t i = 0; i < a.size(); ++i) c = Fma(ResultFormat(unit), a[i].bits, b[i].bits, c);
       return c;

@@ -26,12 +26,12 @@ enum class MatrixRule : uint8_t {
   // then those with k mod 4 in {2, 3} pass as two chained groups that start from zero; the accumulator is added last,
   // rounded to nearest even.
   kWidenedPairs,
-  kFmaChain,      // one fused multiply-add a product, ascending (f64)
+  kFmaChain,  // one fused multiply-add a product, ascending (f64)
 };
 
 enum class MatrixResult : uint8_t {
   kF32TowardZero,
-  kF32Fraction13,    // f32 whose fraction is cut toward zero to 13 bits
+  kF32Fraction13,  // f32 whose fraction is cut toward zero to 13 bits
   kF16NearestEven,
   kF64NearestEven,
 };
@@ -55,9 +55,9 @@ const Format& AccumulatorFormat(const MatrixUnit& unit);
 // An input decoded once for many dot products.
 struct MatrixElement {
   Number::Kind kind = Number::Kind::kZero;
-  int16_t exponent = 0;        // of the significand's unit bit; subnormals carry the smallest normal exponent
+  int16_t exponent = 0;  // of the significand's unit bit; subnormals carry the smallest normal exponent
   int8_t fraction_bits = 0;
-  int64_t significand = 0;     // signed
+  int64_t significand = 0;  // signed
   uint64_t bits = 0;
 };
 MatrixElement DecodeElement(const Format& format, uint64_t bits);

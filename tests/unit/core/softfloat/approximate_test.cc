@@ -22,13 +22,13 @@ TEST(Approximate, SpecialOperands) {
     uint64_t a, want;
   };
   const Case cases[] = {
-      {ApproxOp::kEx2, 0xff800000, 0},          {ApproxOp::kEx2, 0x80000000, 0x3f800000},
-      {ApproxOp::kEx2, 0x7f800000, 0x7f800000}, {ApproxOp::kEx2, 0xffc00001, 0x7fffffff},
-      {ApproxOp::kLg2, 0, 0xff800000},          {ApproxOp::kLg2, 0x7f800000, 0x7f800000},
-      {ApproxOp::kRcp, 0x80000000, 0xff800000}, {ApproxOp::kRcp, 0xff800000, 0x80000000},
-      {ApproxOp::kRsqrt, 0, 0x7f800000},        {ApproxOp::kRsqrt, 0x80000000, 0xff800000},
+      {ApproxOp::kEx2, 0xff800000, 0},           {ApproxOp::kEx2, 0x80000000, 0x3f800000},
+      {ApproxOp::kEx2, 0x7f800000, 0x7f800000},  {ApproxOp::kEx2, 0xffc00001, 0x7fffffff},
+      {ApproxOp::kLg2, 0, 0xff800000},           {ApproxOp::kLg2, 0x7f800000, 0x7f800000},
+      {ApproxOp::kRcp, 0x80000000, 0xff800000},  {ApproxOp::kRcp, 0xff800000, 0x80000000},
+      {ApproxOp::kRsqrt, 0, 0x7f800000},         {ApproxOp::kRsqrt, 0x80000000, 0xff800000},
       {ApproxOp::kSqrt, 0x80000000, 0x80000000}, {ApproxOp::kTanh, 0xff800000, 0xbf800000},
-      {ApproxOp::kSin, 0x7f800000, 0x7fffffff}, {ApproxOp::kCos, 0x80000000, 0x3f800000},
+      {ApproxOp::kSin, 0x7f800000, 0x7fffffff},  {ApproxOp::kCos, 0x80000000, 0x3f800000},
   };
   for (const Case& test : cases) {
     const ModelResult result = ModelApprox(test.op, kF32, test.a, false);

@@ -14,8 +14,6 @@ namespace {
 
 constexpr Rounding kRoundings[] = {Rounding::kRn, Rounding::kRz, Rounding::kRm, Rounding::kRp};
 
-
-
 // Patterns that stress exponents: uniform bits, near-equal exponents, and edges.
 class Patterns {
  public:
@@ -24,9 +22,12 @@ class Patterns {
   uint64_t Next() {
     const uint64_t bits = random_() & format_.mask();
     switch (random_() % 4) {
-      case 0: return bits;
-      case 1: return Edges()[random_() % Edges().size()] ^ (bits & format_.sign_mask());
-      default: return Near(bits);
+      case 0:
+        return bits;
+      case 1:
+        return Edges()[random_() % Edges().size()] ^ (bits & format_.sign_mask());
+      default:
+        return Near(bits);
     }
   }
 
@@ -40,8 +41,19 @@ class Patterns {
 
   std::vector<uint64_t> Edges() const {
     const uint64_t one = static_cast<uint64_t>(format_.bias()) << format_.fraction_bits;
-    return {0, 1, 2, format_.min_normal() - 1, format_.min_normal(), format_.min_normal() + 1, one, one - 1, one + 1,
-            format_.max_finite(), format_.max_finite() - 1, format_.infinity(), format_.infinity() + 1,
+    return {0,
+            1,
+            2,
+            format_.min_normal() - 1,
+            format_.min_normal(),
+            format_.min_normal() + 1,
+            one,
+            one - 1,
+            one + 1,
+            format_.max_finite(),
+            format_.max_finite() - 1,
+            format_.infinity(),
+            format_.infinity() + 1,
             format_.canonical_nan & format_.magnitude_mask()};
   }
 
@@ -91,7 +103,8 @@ TEST(Arithmetic, DirectedRoundingsMatchQuadPrecision) {
     const uint64_t a = patterns.Next(), b = patterns.Next();
     const Number na = Decode(kF32, a), nb = Decode(kF32, b);
     if (na.kind != Number::Kind::kFinite || nb.kind != Number::Kind::kFinite) continue;
-    const __float128 x = std::bit_cast<float>(static_cast<uint32_t>(a)), y = std::bit_cast<float>(static_cast<uint32_t>(b));
+    const __float128 x = std::bit_cast<float>(static_cast<uint32_t>(a)),
+                     y = std::bit_cast<float>(static_cast<uint32_t>(b));
     for (Rounding rounding : kRoundings) {
       ASSERT_EQ(Mul(kF32, a, b, rounding), RoundQuad(kF32, x * y, rounding)) << a << " " << b;
       if (std::abs(na.exponent - nb.exponent) < 60 && x + y != 0) {
@@ -156,7 +169,8 @@ TEST(Arithmetic, DirectedDivisionAndRootsBracketTheExactValue) {
   for (int i = 0; i < 50'000; ++i) {
     const uint64_t a = patterns.Next() & 0x7fffffff, b = patterns.Next() & 0x7fffffff;
     if (Decode(kF32, a).kind != Number::Kind::kFinite || Decode(kF32, b).kind != Number::Kind::kFinite) continue;
-    const __float128 x = std::bit_cast<float>(static_cast<uint32_t>(a)), y = std::bit_cast<float>(static_cast<uint32_t>(b));
+    const __float128 x = std::bit_cast<float>(static_cast<uint32_t>(a)),
+                     y = std::bit_cast<float>(static_cast<uint32_t>(b));
     const uint64_t low = Div(kF32, a, b, Rounding::kRm), high = Div(kF32, a, b, Rounding::kRp);
     ASSERT_EQ(low, Div(kF32, a, b, Rounding::kRz));
     const auto value = [](uint64_t bits) -> __float128 { return std::bit_cast<float>(static_cast<uint32_t>(bits)); };

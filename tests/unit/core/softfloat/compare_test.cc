@@ -8,8 +8,8 @@
 namespace samebits::softfloat {
 namespace {
 
-constexpr uint64_t kValues[] = {0, 0x80000000, 1, 0x80000001, 0x00800000, 0x3f800000, 0xbf800000, 0x7f7fffff,
-                                0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001};
+constexpr uint64_t kValues[] = {0,          0x80000000, 1,          0x80000001, 0x00800000, 0x3f800000, 0xbf800000,
+                                0x7f7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001};
 
 float AsFloat(uint64_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits)); }
 
@@ -86,8 +86,8 @@ TEST(TestClass, CoversEveryClass) {
     bool finite, infinite, number, nan, normal, subnormal;
   };
   const Case cases[] = {
-      {0, true, false, true, false, true, false},          {0x80000000, true, false, true, false, true, false},
-      {1, true, false, true, false, false, true},          {0x00800000, true, false, true, false, true, false},
+      {0, true, false, true, false, true, false},           {0x80000000, true, false, true, false, true, false},
+      {1, true, false, true, false, false, true},           {0x00800000, true, false, true, false, true, false},
       {0x7f800000, false, true, true, false, false, false}, {0xffc00000, false, false, false, true, false, false},
   };
   for (const Case& test : cases) {

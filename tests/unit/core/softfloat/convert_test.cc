@@ -59,8 +59,10 @@ TEST(ConvertFloat, RoundsBetweenEveryPairOfNeighbours) {
 
 TEST(ConvertFloat, F64ToF32MatchesHostInEveryDirection) {
   std::mt19937_64 random(3);
-  const std::pair<Rounding, int> modes[] = {{Rounding::kRn, FE_TONEAREST}, {Rounding::kRz, FE_TOWARDZERO},
-                                            {Rounding::kRm, FE_DOWNWARD}, {Rounding::kRp, FE_UPWARD}};
+  const std::pair<Rounding, int> modes[] = {{Rounding::kRn, FE_TONEAREST},
+                                            {Rounding::kRz, FE_TOWARDZERO},
+                                            {Rounding::kRm, FE_DOWNWARD},
+                                            {Rounding::kRp, FE_UPWARD}};
   for (int i = 0; i < 100'000; ++i) {
     const uint64_t exponent = 1023 - 160 + random() % 320;
     const uint64_t bits = (random() & 0x800fffffffffffff) | exponent << 52;
@@ -179,8 +181,10 @@ TEST(FloatToInteger, EdgeCases) {
 
 TEST(IntegerToFloat, MatchesHostInEveryDirection) {
   std::mt19937_64 random(9);
-  const std::pair<Rounding, int> modes[] = {{Rounding::kRn, FE_TONEAREST}, {Rounding::kRz, FE_TOWARDZERO},
-                                            {Rounding::kRm, FE_DOWNWARD}, {Rounding::kRp, FE_UPWARD}};
+  const std::pair<Rounding, int> modes[] = {{Rounding::kRn, FE_TONEAREST},
+                                            {Rounding::kRz, FE_TOWARDZERO},
+                                            {Rounding::kRm, FE_DOWNWARD},
+                                            {Rounding::kRp, FE_UPWARD}};
   for (int i = 0; i < 50'000; ++i) {
     const uint64_t bits = random() >> (random() % 64);
     for (const auto& [rounding, mode] : modes) {

@@ -123,7 +123,8 @@ std::vector<std::vector<uint64_t>> ReadColumns(const std::string& path, int base
 }
 
 void Narrow(const Format& format, std::vector<uint64_t>& row) {
-  for (uint64_t& value : row) value = format.id == FormatId::kTf32 ? value : ConvertFloat(format, kF32, value, Rounding::kRn);
+  for (uint64_t& value : row)
+    value = format.id == FormatId::kTf32 ? value : ConvertFloat(format, kF32, value, Rounding::kRn);
 }
 
 // SAMEBITS_TC_VECTORS names the folder that holds the folders V100, A100, ... of the published data.
