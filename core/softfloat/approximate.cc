@@ -45,6 +45,7 @@ bool IsTabulated(const Format& format, uint64_t a) {
 ModelResult ModelApprox(ApproxOp op, const Format& format, uint64_t a, bool ftz) {
   a = ftz ? FlushSubnormal(format, a) : a & format.mask();
   const double value = Evaluate(op, ToDouble(format, a));
+  if (std::isnan(value)) return {format.canonical_nan, IsTabulated(format, a)};
   uint64_t bits = ConvertFloat(format, kF64, std::bit_cast<uint64_t>(value), Rounding::kRn);
   if (ftz) bits = FlushSubnormal(format, bits);
   return {bits, IsTabulated(format, a)};

@@ -5,8 +5,10 @@
 // mixed-precision instructions of chapter 9), for f16, bf16, f32 and f64, on bit patterns. All results are
 // correctly rounded.
 //
-// Every NaN result is the format's canonical NaN, whatever the operands' payloads: 0x7fffffff (f32), 0x7fff (f16,
-// bf16). The ISA leaves f64 NaN payloads open; here they are canonical too (0xfff8000000000000).
+// NaN results are canonical, whatever the operands' payloads: 0x7fffffff (f32), 0x7fff (f16, bf16). Those of f64, which
+// the ISA leaves open, follow what an H200 does: an operand's NaN in its quiet form, of several that of b, then c, then
+// a (div: a, then b); 0xfff8000000000000 where no operand is NaN. The assembler may swap commuting operands, so which
+// of several NaNs survives is not a promise.
 
 #include <cstdint>
 
@@ -15,7 +17,7 @@
 namespace samebits::softfloat {
 
 struct Flags {
-  bool ftz = false;   // subnormal operands and results become zeros of their sign
+  bool ftz = false;   // subnormal operands and results (before rounding) become zeros of their sign
   bool sat = false;   // the result is clamped to [+0, 1]; NaN becomes +0
   bool relu = false;  // a negative result becomes +0; NaN stays
 };

@@ -9,6 +9,11 @@ uint64_t Operand(const Format& format, uint64_t bits, bool ftz) {
   return ftz ? FlushSubnormal(format, bits) : bits & format.mask();
 }
 
+// The NaN result that an operand's NaN gives.
+uint64_t NanOf(const Format& format, uint64_t bits) {
+  return format.id == FormatId::kF64 ? QuietNan(format, bits) : format.canonical_nan;
+}
+
 // Monotonic in the value, with -0 just below +0; not for NaN.
 int64_t OrderKey(const Format& format, uint64_t bits) {
   const int64_t magnitude = static_cast<int64_t>(bits & format.magnitude_mask());
@@ -24,7 +29,7 @@ uint64_t Pick(const Format& format, uint64_t a, uint64_t b, MinMaxFlags flags, b
     b &= format.magnitude_mask();
   }
   const bool a_nan = IsNan(format, a), b_nan = IsNan(format, b);
-  if ((a_nan && b_nan) || (flags.nan && (a_nan || b_nan))) return format.canonical_nan;
+  if ((a_nan && b_nan) || (flags.nan && (a_nan || b_nan))) return NanOf(format, b_nan ? b : a);
   const bool take_a = b_nan || (!a_nan && (OrderKey(format, a) > OrderKey(format, b)) == want_max);
   const uint64_t result = take_a ? a : b;
   return flags.xorsign_abs ? result | sign : result;
@@ -32,9 +37,15 @@ uint64_t Pick(const Format& format, uint64_t a, uint64_t b, MinMaxFlags flags, b
 
 }  // namespace
 
-uint64_t Abs(const Format& format, uint64_t a, bool ftz) { return Operand(format, a, ftz) & format.magnitude_mask(); }
+uint64_t Abs(const Format& format, uint64_t a, bool ftz) {
+  if (IsNan(format, a)) return NanOf(format, a);
+  return Operand(format, a, ftz) & format.magnitude_mask();
+}
 
-uint64_t Neg(const Format& format, uint64_t a, bool ftz) { return Operand(format, a, ftz) ^ format.sign_mask(); }
+uint64_t Neg(const Format& format, uint64_t a, bool ftz) {
+  if (IsNan(format, a)) return NanOf(format, a);
+  return Operand(format, a, ftz) ^ format.sign_mask();
+}
 
 uint64_t CopySign(const Format& format, uint64_t sign_source, uint64_t magnitude_source) {
   return (sign_source & format.sign_mask()) | (magnitude_source & format.magnitude_mask());

@@ -10,9 +10,11 @@
 
 namespace samebits::softfloat {
 
-// Clear, flip and copy the sign bit; NaN payloads stay. With `ftz` a subnormal operand becomes zero first.
+// Clear and flip the sign bit; with `ftz` a subnormal operand becomes zero first. NaN becomes the canonical NaN, but in
+// f64 the quiet form of the operand, sign and all (as an H200 does it; the ISA leaves it open).
 uint64_t Abs(const Format& format, uint64_t a, bool ftz = false);
 uint64_t Neg(const Format& format, uint64_t a, bool ftz = false);
+// Copies the sign bit; NaN payloads stay.
 uint64_t CopySign(const Format& format, uint64_t sign_source, uint64_t magnitude_source);
 
 struct MinMaxFlags {
@@ -21,7 +23,7 @@ struct MinMaxFlags {
   bool xorsign_abs = false;  // of magnitudes; the result's sign is the exclusive or of the operands' signs
 };
 
-// -0 is less than +0. NaN results are canonical.
+// -0 is less than +0. NaN results are canonical; in f64, of two NaN operands, the quiet form of b.
 uint64_t Min(const Format& format, uint64_t a, uint64_t b, MinMaxFlags flags = {});
 uint64_t Max(const Format& format, uint64_t a, uint64_t b, MinMaxFlags flags = {});
 

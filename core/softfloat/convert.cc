@@ -32,13 +32,31 @@ uint64_t InfinityFor(const Format& to, bool negative, bool satfinite) {
   return sign | (satfinite || to.specials != Specials::kIeee ? to.max_finite() : to.infinity());
 }
 
+// Sign and payload of a NaN moved to `to`, in quiet form.
+uint64_t MoveNan(const Format& to, const Format& from, uint64_t bits) {
+  const uint64_t sign = IsNegative(from, bits) ? to.sign_mask() : 0;
+  const uint64_t fraction = bits & ((uint64_t{1} << from.fraction_bits) - 1);
+  const int up = to.fraction_bits - from.fraction_bits;
+  return QuietNan(to, sign | to.infinity() | (up >= 0 ? fraction << up : fraction >> -up));
+}
+
+uint64_t ConvertNan(const Format& to, const Format& from, uint64_t bits, Rounding rounding, bool ftz) {
+  if (to.specials == Specials::kFinite) return to.max_finite();
+  if (to.id == from.id && !ftz) return bits;
+  if (from.id == FormatId::kBf16 && to.id == FormatId::kF32) return bits << 16;
+  if (to.id == FormatId::kTf32 && rounding == Rounding::kRna) return bits >> to.unused_low_bits << to.unused_low_bits;
+  const bool wide = (from.id == FormatId::kF64 || to.id == FormatId::kF64) && to.specials == Specials::kIeee;
+  if (!wide || to.id == FormatId::kE5m2 || to.id == FormatId::kBf16) return to.canonical_nan;
+  const bool canonical_first = ftz && from.id == FormatId::kF32;
+  return MoveNan(to, from, canonical_first ? from.canonical_nan : bits);
+}
+
 }  // namespace
 
 uint64_t ConvertFloat(const Format& to, const Format& from, uint64_t bits, Rounding rounding, ConvertFlags flags) {
-  const Number number = Decode(from, FlushF32(from, bits, flags.ftz));
-  if (number.is_nan()) {
-    return Finish(to, to.specials == Specials::kFinite ? to.max_finite() : to.canonical_nan, flags);
-  }
+  const bool flush_operand = flags.ftz && to.id != FormatId::kF16;
+  const Number number = Decode(from, FlushF32(from, bits, flush_operand));
+  if (number.is_nan()) return Finish(to, ConvertNan(to, from, bits & from.mask(), rounding, flags.ftz), flags);
   if (to.specials == Specials::kScale) return ToScale(number, rounding);
   if (number.is_zero()) return Finish(to, number.negative ? to.sign_mask() : 0, flags);
   if (number.is_infinity()) return Finish(to, InfinityFor(to, number.negative, flags.satfinite), flags);
@@ -48,7 +66,9 @@ uint64_t ConvertFloat(const Format& to, const Format& from, uint64_t bits, Round
 
 uint64_t RoundToIntegral(const Format& format, uint64_t bits, Rounding rounding, ConvertFlags flags) {
   const Number number = Decode(format, FlushF32(format, bits, flags.ftz));
-  if (number.is_nan()) return Finish(format, format.canonical_nan, flags);
+  if (number.is_nan()) {
+    return Finish(format, format.id == FormatId::kF64 ? QuietNan(format, bits) : format.canonical_nan, flags);
+  }
   const uint64_t sign = number.negative ? format.sign_mask() : 0;
   if (number.is_infinity()) return Finish(format, sign | format.infinity(), flags);
   if (number.is_zero()) return Finish(format, sign, flags);

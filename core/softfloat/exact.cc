@@ -130,6 +130,10 @@ uint64_t Round(const Format& format, const Exact& value, Rounding rounding, Over
   return sign | static_cast<uint64_t>(magnitude);
 }
 
+bool IsTiny(const Format& format, const Exact& value) {
+  return value.exponent + BitLength(value.significand) - 1 < format.min_exponent();
+}
+
 Wide RoundToInteger(const Exact& value, Rounding rounding) {
   if (value.significand == 0) return 0;
   return ShiftAndRound(value, -value.exponent, rounding);

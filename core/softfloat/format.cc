@@ -35,6 +35,10 @@ bool IsSubnormal(const Format& format, uint64_t bits) {
   return format.specials != Specials::kScale && magnitude != 0 && magnitude < format.min_normal();
 }
 
+uint64_t QuietNan(const Format& format, uint64_t bits) {
+  return bits | uint64_t{1} << (format.fraction_bits + format.unused_low_bits - 1);
+}
+
 uint64_t FlushSubnormal(const Format& format, uint64_t bits) {
   return IsSubnormal(format, bits) ? bits & format.sign_mask() : bits;
 }

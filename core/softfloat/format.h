@@ -44,7 +44,7 @@ struct Format {
 
 inline constexpr Format kF64{FormatId::kF64, "f64", 64, 11, 52, 0, Specials::kIeee, 0xfff8000000000000};
 inline constexpr Format kF32{FormatId::kF32, "f32", 32, 8, 23, 0, Specials::kIeee, 0x7fffffff};
-inline constexpr Format kTf32{FormatId::kTf32, "tf32", 32, 8, 10, 13, Specials::kIeee, 0x7fffffff};
+inline constexpr Format kTf32{FormatId::kTf32, "tf32", 32, 8, 10, 13, Specials::kIeee, 0x7fffe000};
 inline constexpr Format kF16{FormatId::kF16, "f16", 16, 5, 10, 0, Specials::kIeee, 0x7fff};
 inline constexpr Format kBf16{FormatId::kBf16, "bf16", 16, 8, 7, 0, Specials::kIeee, 0x7fff};
 inline constexpr Format kE4m3{FormatId::kE4m3, "e4m3", 8, 4, 3, 0, Specials::kNanOnly, 0x7f};
@@ -96,6 +96,9 @@ bool IsInfinity(const Format& format, uint64_t bits);
 bool IsZero(const Format& format, uint64_t bits);
 bool IsSubnormal(const Format& format, uint64_t bits);
 inline bool IsNegative(const Format& format, uint64_t bits) { return (bits & format.sign_mask()) != 0; }
+
+// The quiet form of a NaN: its leading fraction bit set, sign and other bits kept.
+uint64_t QuietNan(const Format& format, uint64_t bits);
 
 // A subnormal becomes the zero of its sign; all else is unchanged.
 uint64_t FlushSubnormal(const Format& format, uint64_t bits);

@@ -5,7 +5,8 @@
 //
 // NVIDIA units sum a group of products and the accumulator in fixed point: each term is cut toward zero at
 // `fraction_bits` below the largest exponent among the products (ea + eb, significands in [1, 4), not normalised)
-// and the accumulator; the cut terms add exactly; the sum is rounded once. Longer dot products chain groups in
+// and the accumulator; the cut terms add exactly; the sum is rounded once. A result of zero is
+// +0. Longer dot products chain groups in
 // ascending order. Sources: MMA-Sim (arXiv 2511.10909), Khattak and Mikaitis (arXiv 2512.07004), and the hardware
 // vectors that the tests replay.
 

@@ -114,7 +114,6 @@ void AddWgmma(std::vector<MatrixProbe>& probes) {
     probes.push_back(Wgmma("m64n32k32", "f32." + types, words, Words::kF32, 16, plain, true, ", 1, 1", "1"));
     probes.push_back(Wgmma("m64n32k32", "f32." + types, words, Words::kF32, 16, plain, false, ", 1, 1", "0"));
     probes.push_back(Wgmma("m64n32k32", "f16." + types, words, Words::kF16, 8, plain, false, ", 1, 1", "1"));
-    probes.back().modelled = false;
   }
   probes.push_back(Wgmma("m64n32k32", "s32.s8.s8", Words::kAny, Words::kAny, 16, plain, false, "", "1"));
   probes.push_back(Wgmma("m64n32k32.satfinite", "s32.u8.s8", Words::kAny, Words::kAny, 16, plain, true, "", "1"));

@@ -54,7 +54,6 @@ struct MatrixProbe {
   int threads = 32;
   int result_words = 4;  // of a lane
   uint32_t shared_bytes = 0;
-  bool modelled = true;           // false: recorded only, the interpreter refuses it
   bool stores_to_shared = false;  // the results are the first words of shared memory
 };
 

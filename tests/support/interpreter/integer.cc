@@ -210,11 +210,16 @@ void Block::BitField(const Site& site) {
   const ScalarType type = site.type();
   const int bits = isa::BitWidth(type), msb = bits - 1;
   const auto read = [&](size_t i) { return Read(site, site.operand(i), ScalarType::kU32); };
+  // Positions and lengths above 255 are outside the ISA; hardware takes 8 bits of them for 32-bit fields, and all for
+  // 64-bit ones.
+  const auto read_extent = [&](size_t i) {
+    return static_cast<int>(bits == 64 ? std::min<uint64_t>(read(i), 255) : read(i) & 0xff);
+  };
   const uint64_t a = Read(site, site.operand(1), type);
   uint64_t value = 0;
   switch (site.instruction.op) {
     case Op::kBfe: {
-      const int position = static_cast<int>(read(2) & 0xff), length = static_cast<int>(read(3) & 0xff);
+      const int position = read_extent(2), length = read_extent(3);
       const uint64_t sign = isa::IsSigned(type) && length != 0 ? a >> std::min(position + length - 1, msb) & 1 : 0;
       for (int i = 0; i <= msb; ++i) {
         const uint64_t bit = i < length && position + i <= msb ? a >> (position + i) & 1 : sign;
@@ -224,7 +229,7 @@ void Block::BitField(const Site& site) {
     }
     case Op::kBfi: {
       value = Read(site, site.operand(2), type);
-      const int position = static_cast<int>(read(3) & 0xff), length = static_cast<int>(read(4) & 0xff);
+      const int position = read_extent(3), length = read_extent(4);
       for (int i = 0; i < length && position + i <= msb; ++i) {
         value = (value & ~(uint64_t{1} << (position + i))) | (a >> i & 1) << (position + i);
       }

@@ -70,14 +70,23 @@ TEST(MinMax, ZerosNansAndFlags) {
 }
 
 TEST(SignOperations, TouchOnlyTheSign) {
-  EXPECT_EQ(Neg(kF32, 0x7fc12345), 0xffc12345u);
-  EXPECT_EQ(Abs(kF32, 0xffc12345), 0x7fc12345u);
+  EXPECT_EQ(Neg(kF32, 0xbf800001), 0x3f800001u);
+  EXPECT_EQ(Abs(kF32, 0xff800000), 0x7f800000u);
   EXPECT_EQ(Abs(kF32, 0x80000001), 1u);
   EXPECT_EQ(Abs(kF32, 0x80000001, true), 0u);
   EXPECT_EQ(Neg(kF32, 1, true), 0x80000000u);
   EXPECT_EQ(Neg(kF16, 0), 0x8000u);
   EXPECT_EQ(Neg(kF64, 0), 0x8000000000000000u);
   EXPECT_EQ(CopySign(kF32, 0x80000000, 0x3f800000), 0xbf800000u);
+  EXPECT_EQ(CopySign(kF32, 0x80000000, 0x7fc12345), 0xffc12345u);
+}
+
+TEST(SignOperations, NansBecomeCanonicalOrQuiet) {
+  EXPECT_EQ(Neg(kF32, 0x7fc12345), 0x7fffffffu);
+  EXPECT_EQ(Abs(kF16, 0xfe01), 0x7fffu);
+  EXPECT_EQ(Neg(kF64, 0x7ff0000000000001), 0x7ff8000000000001u);
+  EXPECT_EQ(Abs(kF64, 0xfff8000000000001), 0xfff8000000000001u);
+  EXPECT_EQ(Max(kF64, 0x7ff8000000000001, 0xfff0000000000002), 0xfff8000000000002u);
 }
 
 TEST(TestClass, CoversEveryClass) {

@@ -185,6 +185,14 @@ TEST(MatrixUnit, TwoShortStepsDifferFromOneLongStepOnHopperOnly) {
   }
 }
 
+TEST(MatrixUnit, ResultsThatVanishArePositiveZeros) {
+  const MatrixUnit unit = *FindMatrixUnit(90, kMma, FormatId::kF16, FormatId::kF16, FormatId::kF16);
+  const std::vector<uint64_t> least{0x8001}, one{0x0001};
+  EXPECT_EQ(Dot(unit, DecodeElements(kF16, least), DecodeElements(kF16, one), 0), 0u);
+  EXPECT_EQ(Dot(unit, DecodeElements(kF16, least), DecodeElements(kF16, one), 0x8000), 0u);
+  EXPECT_EQ(DotHalf(90, std::vector<float>(16, 0.0f), std::vector<float>(16, 1.0f), 0x80000000), 0u);
+}
+
 TEST(MatrixUnit, SpecialValues) {
   const float inf = std::numeric_limits<float>::infinity();
   std::vector<float> a(16, 0.0f), b(16, 1.0f);
