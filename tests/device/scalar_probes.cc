@@ -162,327 +162,326 @@ void AddFloatConversions(std::vector<Probe>& probes) {
   Add(probes, Inputs::kF16, {"cvt.rn.bf16.f16 %h0, %h1;", "cvt.rz.bf16.f16 %h0, %h1;"});
   Add(probes, Inputs::kF64, {"cvt.rn.bf16.f64 %h0, %d1;", "cvt.rz.bf16.f64 %h0, %d1;", "cvt.f64.f64 %d0, %d1;"});
   Add(probes, Inputs::kF32,
-      {
-    "cvt.rn.satfinite.f16.f32 %h0, %w1;", "cvt.rn.satfinite.bf16.f32 %h0, %w1;",
-        "cvt.rz.satfinite.f16x2.f32 %w0, %w1, %w2;", "cvt.rn.satfinite.relu.bf16x2.f32 %w0, %w1, %w2;",
+      {"cvt.rn.satfinite.f16.f32 %h0, %w1;", "cvt.rn.satfinite.bf16.f32 %h0, %w1;",
+       "cvt.rz.satfinite.f16x2.f32 %w0, %w1, %w2;", "cvt.rn.satfinite.relu.bf16x2.f32 %w0, %w1, %w2;",
+       "cvt.rna.satfinite.tf32.f32 %w0, %w1;"});
 }
 
 // Whether some value of integer type `from` lies outside of `to`: otherwise `.sat` is not allowed.
 bool CanSaturate(const std::string& to, const std::string& from) {
-    const int to_bits = std::stoi(to.substr(1)), from_bits = std::stoi(from.substr(1));
-    if (to[0] == from[0]) return from_bits > to_bits;
-    return from[0] == 's' || from_bits >= to_bits;
+  const int to_bits = std::stoi(to.substr(1)), from_bits = std::stoi(from.substr(1));
+  if (to[0] == from[0]) return from_bits > to_bits;
+  return from[0] == 's' || from_bits >= to_bits;
 }
 
 void AddIntegerConversions(std::vector<Probe>& probes) {
-    struct To {
-      const char* type;
-      const char* reg;
-    };
-    const To targets[] = {{"s8", "w"},  {"u8", "w"},  {"s16", "h"}, {"u16", "h"},
-                          {"s32", "w"}, {"u32", "w"}, {"s64", "d"}, {"u64", "d"}};
-    for (const To& to : targets) {
-      const std::string target = std::string(".") + to.type, reg = std::string(" %") + to.reg + "0, ";
-      for (const std::string rounding : {".rni", ".rzi", ".rmi", ".rpi"}) {
-        probes.push_back({"cvt" + rounding + target + ".f32" + reg + "%w1;", Inputs::kF32});
-        probes.push_back({"cvt" + rounding + target + ".f64" + reg + "%d1;", Inputs::kF64});
-        probes.push_back({"cvt" + rounding + target + ".f16" + reg + "%h1;", Inputs::kF16});
-      }
-      probes.push_back({"cvt.rpi.ftz" + target + ".f32" + reg + "%w1;", Inputs::kF32});
-      for (const To& from : targets) {
-        const std::string source = std::string("%") + from.reg + "1;";
-        probes.push_back({"cvt" + target + "." + from.type + reg + source, Inputs::kInteger});
-        if (CanSaturate(to.type, from.type)) {
-          probes.push_back({"cvt.sat" + target + "." + from.type + reg + source, Inputs::kInteger});
-        }
-      }
-      const std::string source = std::string("%") + to.reg + "1;";
-      for (const std::string rounding : {".rn", ".rz", ".rm", ".rp"}) {
-        probes.push_back({"cvt" + rounding + ".f32" + target + " %w0, " + source, Inputs::kInteger});
-        probes.push_back({"cvt" + rounding + ".f64" + target + " %d0, " + source, Inputs::kInteger});
-        probes.push_back({"cvt" + rounding + ".f16" + target + " %h0, " + source, Inputs::kInteger});
-      }
-      probes.push_back({"cvt.rn.sat.f32" + target + " %w0, " + source, Inputs::kInteger});
-      if (isdigit(to.type[2])) probes.push_back({"cvt.rn.bf16" + target + " %h0, " + source, Inputs::kInteger});
+  struct To {
+    const char* type;
+    const char* reg;
+  };
+  const To targets[] = {{"s8", "w"},  {"u8", "w"},  {"s16", "h"}, {"u16", "h"},
+                        {"s32", "w"}, {"u32", "w"}, {"s64", "d"}, {"u64", "d"}};
+  for (const To& to : targets) {
+    const std::string target = std::string(".") + to.type, reg = std::string(" %") + to.reg + "0, ";
+    for (const std::string rounding : {".rni", ".rzi", ".rmi", ".rpi"}) {
+      probes.push_back({"cvt" + rounding + target + ".f32" + reg + "%w1;", Inputs::kF32});
+      probes.push_back({"cvt" + rounding + target + ".f64" + reg + "%d1;", Inputs::kF64});
+      probes.push_back({"cvt" + rounding + target + ".f16" + reg + "%h1;", Inputs::kF16});
     }
-    Add(probes, Inputs::kInteger,
-        {"cvt.pack.sat.s16.s32 %w0, %w1, %w2;", "cvt.pack.sat.u16.s32 %w0, %w1, %w2;",
-         "cvt.pack.sat.s8.s32.b32 %w0, %w1, %w2, %w3;", "cvt.pack.sat.u8.s32.b32 %w0, %w1, %w2, %w3;"});
+    probes.push_back({"cvt.rpi.ftz" + target + ".f32" + reg + "%w1;", Inputs::kF32});
+    for (const To& from : targets) {
+      const std::string source = std::string("%") + from.reg + "1;";
+      probes.push_back({"cvt" + target + "." + from.type + reg + source, Inputs::kInteger});
+      if (CanSaturate(to.type, from.type)) {
+        probes.push_back({"cvt.sat" + target + "." + from.type + reg + source, Inputs::kInteger});
+      }
+    }
+    const std::string source = std::string("%") + to.reg + "1;";
+    for (const std::string rounding : {".rn", ".rz", ".rm", ".rp"}) {
+      probes.push_back({"cvt" + rounding + ".f32" + target + " %w0, " + source, Inputs::kInteger});
+      probes.push_back({"cvt" + rounding + ".f64" + target + " %d0, " + source, Inputs::kInteger});
+      probes.push_back({"cvt" + rounding + ".f16" + target + " %h0, " + source, Inputs::kInteger});
+    }
+    probes.push_back({"cvt.rn.sat.f32" + target + " %w0, " + source, Inputs::kInteger});
+    if (isdigit(to.type[2])) probes.push_back({"cvt.rn.bf16" + target + " %h0, " + source, Inputs::kInteger});
+  }
+  Add(probes, Inputs::kInteger,
+      {"cvt.pack.sat.s16.s32 %w0, %w1, %w2;", "cvt.pack.sat.u16.s32 %w0, %w1, %w2;",
+       "cvt.pack.sat.s8.s32.b32 %w0, %w1, %w2, %w3;", "cvt.pack.sat.u8.s32.b32 %w0, %w1, %w2, %w3;"});
 }
 
 void AddIntegers(std::vector<Probe>& probes) {
-    struct Type {
-      const char* name;
-      const char* reg;
-    };
-    for (const Type& type :
-         {Type{"s16", "h"}, Type{"u16", "h"}, Type{"s32", "w"}, Type{"u32", "w"}, Type{"s64", "d"}, Type{"u64", "d"}}) {
-      const std::string t = std::string(".") + type.name, r = std::string("%") + type.reg;
-      const std::string two = t + " " + r + "0, " + r + "1, " + r + "2;",
-                        three = t + " " + r + "0, " + r + "1, " + r + "2, " + r + "3;";
-      for (const char* op : {"add", "sub", "mul.lo", "mul.hi"}) probes.push_back({op + two, Inputs::kInteger});
-      for (const char* op : {"mad.lo", "mad.hi"}) probes.push_back({op + three, Inputs::kInteger});
-      if (type.reg[0] != 'd') {
-        const std::string wide = type.reg[0] == 'h' ? "%w" : "%d";
-        probes.push_back({"mul.wide" + t + " " + wide + "0, " + r + "1, " + r + "2;", Inputs::kInteger});
-        probes.push_back({"mad.wide" + t + " " + wide + "0, " + r + "1, " + r + "2, " + wide + "3;", Inputs::kInteger});
-      }
-      const std::string shift = t + " " + r + "0, " + r + "1, %w2;";
-      probes.push_back({"shr" + shift, Inputs::kShift});
-      probes.push_back({"shl.b" + t.substr(2) + " " + r + "0, " + r + "1, %w2;", Inputs::kShift});
-      probes.push_back({"sad" + three, Inputs::kInteger});
-      const std::string nonzero = "or.b" + t.substr(2) + " " + r + "2, " + r + "2, 1; ";
-      for (const char* op : {"div", "rem"}) probes.push_back({nonzero + op + two, Inputs::kInteger});
-      if (type.name[0] == 's') {
-        for (const char* op : {"abs", "neg"}) probes.push_back({op + t + " " + r + "0, " + r + "1;", Inputs::kInteger});
-      }
-      if (type.reg[0] == 'h') continue;
-      probes.push_back({"bfe" + t + " " + r + "0, " + r + "1, %w2, %w3;", Inputs::kShift});
-      for (const char* op : {"bfind", "bfind.shiftamt"})
-        probes.push_back({op + t + " %w0, " + r + "1;", Inputs::kShift});
+  struct Type {
+    const char* name;
+    const char* reg;
+  };
+  for (const Type& type :
+       {Type{"s16", "h"}, Type{"u16", "h"}, Type{"s32", "w"}, Type{"u32", "w"}, Type{"s64", "d"}, Type{"u64", "d"}}) {
+    const std::string t = std::string(".") + type.name, r = std::string("%") + type.reg;
+    const std::string two = t + " " + r + "0, " + r + "1, " + r + "2;",
+                      three = t + " " + r + "0, " + r + "1, " + r + "2, " + r + "3;";
+    for (const char* op : {"add", "sub", "mul.lo", "mul.hi"}) probes.push_back({op + two, Inputs::kInteger});
+    for (const char* op : {"mad.lo", "mad.hi"}) probes.push_back({op + three, Inputs::kInteger});
+    if (type.reg[0] != 'd') {
+      const std::string wide = type.reg[0] == 'h' ? "%w" : "%d";
+      probes.push_back({"mul.wide" + t + " " + wide + "0, " + r + "1, " + r + "2;", Inputs::kInteger});
+      probes.push_back({"mad.wide" + t + " " + wide + "0, " + r + "1, " + r + "2, " + wide + "3;", Inputs::kInteger});
     }
-    Add(probes, Inputs::kShift,
-        {"bfi.b32 %w0, %w1, %w4, %w2, %w3;", "bfi.b64 %d0, %d1, %d1, %w2, %w3;", "shf.l.clamp.b32 %w0, %w1, %w4, %w2;",
-         "shf.r.clamp.b32 %w0, %w1, %w4, %w2;", "shf.l.wrap.b32 %w0, %w1, %w4, %w2;",
-         "shf.r.wrap.b32 %w0, %w1, %w4, %w2;", "bmsk.clamp.b32 %w0, %w2, %w3;", "bmsk.wrap.b32 %w0, %w2, %w3;",
-         "szext.clamp.u32 %w0, %w1, %w2;", "szext.wrap.u32 %w0, %w1, %w2;", "szext.clamp.s32 %w0, %w1, %w2;",
-         "szext.wrap.s32 %w0, %w1, %w2;", "fns.b32 %w0, %w1, %w2, 1;", "fns.b32 %w0, %w1, %w2, -2;",
-         "fns.b32 %w0, %w1, %w2, 0;"});
-    Add(probes, Inputs::kInteger,
-        {"and.b32 %w0, %w1, %w2;",
-         "or.b64 %d0, %d1, %d2;",
-         "xor.b16 %h0, %h1, %h2;",
-         "not.b32 %w0, %w1;",
-         "cnot.b32 %w0, %w1;",
-         "brev.b32 %w0, %w1;",
-         "brev.b64 %d0, %d1;",
-         "popc.b32 %w0, %w1;",
-         "popc.b64 %w0, %d1;",
-         "clz.b32 %w0, %w1;",
-         "clz.b64 %w0, %d1;",
-         "lop3.b32 %w0, %w1, %w2, %w3, 0x1d;",
-         "lop3.b32 %w0, %w1, %w2, %w3, 0xca;",
-         "lop3.or.b32 %w0|%p, %w1, %w2, %w3, 0x80, %q;",
-         "lop3.and.b32 %w0|%p, %w1, %w2, %w3, 0x80, %q;",
-         "prmt.b32 %w0, %w1, %w2, %w3;",
-         "prmt.b32.f4e %w0, %w1, %w2, %w3;",
-         "prmt.b32.b4e %w0, %w1, %w2, %w3;",
-         "prmt.b32.rc8 %w0, %w1, %w2, %w3;",
-         "prmt.b32.ecl %w0, %w1, %w2, %w3;",
-         "prmt.b32.ecr %w0, %w1, %w2, %w3;",
-         "prmt.b32.rc16 %w0, %w1, %w2, %w3;",
-         "dp4a.s32.s32 %w0, %w1, %w2, %w3;",
-         "dp4a.u32.s32 %w0, %w1, %w2, %w3;",
-         "dp4a.u32.u32 %w0, %w1, %w2, %w3;",
-         "dp2a.lo.s32.s32 %w0, %w1, %w2, %w3;",
-         "dp2a.hi.s32.u32 %w0, %w1, %w2, %w3;",
-         "mul24.lo.s32 %w0, %w1, %w2;",
-         "mul24.hi.s32 %w0, %w1, %w2;",
-         "mul24.hi.u32 %w0, %w1, %w2;",
-         "mad24.lo.s32 %w0, %w1, %w2, %w3;",
-         "mad24.hi.u32 %w0, %w1, %w2, %w3;",
-         "mad24.hi.sat.s32 %w0, %w1, %w2, %w3;",
-         "add.sat.s32 %w0, %w1, %w2;",
-         "sub.sat.s32 %w0, %w1, %w2;",
-         "mad.hi.sat.s32 %w0, %w1, %w2, %w3;",
-         "add.u16x2 %w0, %w1, %w2;",
-         "add.s16x2 %w0, %w1, %w2;",
-         "add.cc.u32 %w4, %w1, %w2; addc.u32 %w0, %w2, %w3;",
-         "sub.cc.u32 %w4, %w1, %w2; subc.u32 %w0, %w2, %w3;",
-         "add.cc.u64 %d0, %d1, %d2; addc.u32 %w0, %w2, %w3;",
-         "sub.cc.s32 %w4, %w1, %w2; subc.cc.s32 %w0, %w2, %w3;",
-         "mad.lo.cc.u32 %w4, %w1, %w2, %w3; madc.hi.u32 %w0, %w1, %w2, %w3;",
-         "mad.hi.cc.s32 %w4, %w1, %w2, %w3; addc.u32 %w0, 0, 0;",
-         "mov.b32 {%h0, %h3}, %w1;",
-         "mov.b64 {%w0, %w4}, %d1;",
-         "mov.b32 %w0, {%h1, %h2};"});
+    const std::string shift = t + " " + r + "0, " + r + "1, %w2;";
+    probes.push_back({"shr" + shift, Inputs::kShift});
+    probes.push_back({"shl.b" + t.substr(2) + " " + r + "0, " + r + "1, %w2;", Inputs::kShift});
+    probes.push_back({"sad" + three, Inputs::kInteger});
+    const std::string nonzero = "or.b" + t.substr(2) + " " + r + "2, " + r + "2, 1; ";
+    for (const char* op : {"div", "rem"}) probes.push_back({nonzero + op + two, Inputs::kInteger});
+    if (type.name[0] == 's') {
+      for (const char* op : {"abs", "neg"}) probes.push_back({op + t + " " + r + "0, " + r + "1;", Inputs::kInteger});
+    }
+    if (type.reg[0] == 'h') continue;
+    probes.push_back({"bfe" + t + " " + r + "0, " + r + "1, %w2, %w3;", Inputs::kShift});
+    for (const char* op : {"bfind", "bfind.shiftamt"}) probes.push_back({op + t + " %w0, " + r + "1;", Inputs::kShift});
+  }
+  Add(probes, Inputs::kShift,
+      {"bfi.b32 %w0, %w1, %w4, %w2, %w3;", "bfi.b64 %d0, %d1, %d1, %w2, %w3;", "shf.l.clamp.b32 %w0, %w1, %w4, %w2;",
+       "shf.r.clamp.b32 %w0, %w1, %w4, %w2;", "shf.l.wrap.b32 %w0, %w1, %w4, %w2;",
+       "shf.r.wrap.b32 %w0, %w1, %w4, %w2;", "bmsk.clamp.b32 %w0, %w2, %w3;", "bmsk.wrap.b32 %w0, %w2, %w3;",
+       "szext.clamp.u32 %w0, %w1, %w2;", "szext.wrap.u32 %w0, %w1, %w2;", "szext.clamp.s32 %w0, %w1, %w2;",
+       "szext.wrap.s32 %w0, %w1, %w2;", "fns.b32 %w0, %w1, %w2, 1;", "fns.b32 %w0, %w1, %w2, -2;",
+       "fns.b32 %w0, %w1, %w2, 0;"});
+  Add(probes, Inputs::kInteger,
+      {"and.b32 %w0, %w1, %w2;",
+       "or.b64 %d0, %d1, %d2;",
+       "xor.b16 %h0, %h1, %h2;",
+       "not.b32 %w0, %w1;",
+       "cnot.b32 %w0, %w1;",
+       "brev.b32 %w0, %w1;",
+       "brev.b64 %d0, %d1;",
+       "popc.b32 %w0, %w1;",
+       "popc.b64 %w0, %d1;",
+       "clz.b32 %w0, %w1;",
+       "clz.b64 %w0, %d1;",
+       "lop3.b32 %w0, %w1, %w2, %w3, 0x1d;",
+       "lop3.b32 %w0, %w1, %w2, %w3, 0xca;",
+       "lop3.or.b32 %w0|%p, %w1, %w2, %w3, 0x80, %q;",
+       "lop3.and.b32 %w0|%p, %w1, %w2, %w3, 0x80, %q;",
+       "prmt.b32 %w0, %w1, %w2, %w3;",
+       "prmt.b32.f4e %w0, %w1, %w2, %w3;",
+       "prmt.b32.b4e %w0, %w1, %w2, %w3;",
+       "prmt.b32.rc8 %w0, %w1, %w2, %w3;",
+       "prmt.b32.ecl %w0, %w1, %w2, %w3;",
+       "prmt.b32.ecr %w0, %w1, %w2, %w3;",
+       "prmt.b32.rc16 %w0, %w1, %w2, %w3;",
+       "dp4a.s32.s32 %w0, %w1, %w2, %w3;",
+       "dp4a.u32.s32 %w0, %w1, %w2, %w3;",
+       "dp4a.u32.u32 %w0, %w1, %w2, %w3;",
+       "dp2a.lo.s32.s32 %w0, %w1, %w2, %w3;",
+       "dp2a.hi.s32.u32 %w0, %w1, %w2, %w3;",
+       "mul24.lo.s32 %w0, %w1, %w2;",
+       "mul24.hi.s32 %w0, %w1, %w2;",
+       "mul24.hi.u32 %w0, %w1, %w2;",
+       "mad24.lo.s32 %w0, %w1, %w2, %w3;",
+       "mad24.hi.u32 %w0, %w1, %w2, %w3;",
+       "mad24.hi.sat.s32 %w0, %w1, %w2, %w3;",
+       "add.sat.s32 %w0, %w1, %w2;",
+       "sub.sat.s32 %w0, %w1, %w2;",
+       "mad.hi.sat.s32 %w0, %w1, %w2, %w3;",
+       "add.u16x2 %w0, %w1, %w2;",
+       "add.s16x2 %w0, %w1, %w2;",
+       "add.cc.u32 %w4, %w1, %w2; addc.u32 %w0, %w2, %w3;",
+       "sub.cc.u32 %w4, %w1, %w2; subc.u32 %w0, %w2, %w3;",
+       "add.cc.u64 %d0, %d1, %d2; addc.u32 %w0, %w2, %w3;",
+       "sub.cc.s32 %w4, %w1, %w2; subc.cc.s32 %w0, %w2, %w3;",
+       "mad.lo.cc.u32 %w4, %w1, %w2, %w3; madc.hi.u32 %w0, %w1, %w2, %w3;",
+       "mad.hi.cc.s32 %w4, %w1, %w2, %w3; addc.u32 %w0, 0, 0;",
+       "mov.b32 {%h0, %h3}, %w1;",
+       "mov.b64 {%w0, %w4}, %d1;",
+       "mov.b32 %w0, {%h1, %h2};"});
 }
 
 void AddWarp(std::vector<Probe>& probes) {
-    for (const char* mode : {"up", "down", "bfly", "idx"}) {
-      for (const char* clamp : {"0x1f", "0", "0x1c03", "0x181f", "0x0807"}) {
-        probes.push_back(
-            {std::string("shfl.sync.") + mode + ".b32 %w0|%p, %w1, %w2, " + clamp + ", -1;", Inputs::kShift});
-      }
+  for (const char* mode : {"up", "down", "bfly", "idx"}) {
+    for (const char* clamp : {"0x1f", "0", "0x1c03", "0x181f", "0x0807"}) {
+      probes.push_back(
+          {std::string("shfl.sync.") + mode + ".b32 %w0|%p, %w1, %w2, " + clamp + ", -1;", Inputs::kShift});
     }
-    Add(probes, Inputs::kShift,
-        {"vote.sync.all.pred %p, %q, -1;", "vote.sync.any.pred %p, %q, -1;", "vote.sync.uni.pred %p, %q, -1;",
-         "vote.sync.ballot.b32 %w0, !%q, -1;", "match.any.sync.b32 %w0, %w3, -1;",
-         "match.all.sync.b32 %w0|%p, %w3, -1;", "match.any.sync.b64 %w0, %d3, -1;", "redux.sync.add.s32 %w0, %w1, -1;",
-         "redux.sync.min.s32 %w0, %w1, -1;", "redux.sync.max.u32 %w0, %w1, -1;", "redux.sync.and.b32 %w0, %w1, -1;",
-         "redux.sync.xor.b32 %w0, %w1, -1;", "elect.sync %w0|%p, -1;"});
+  }
+  Add(probes, Inputs::kShift,
+      {"vote.sync.all.pred %p, %q, -1;", "vote.sync.any.pred %p, %q, -1;", "vote.sync.uni.pred %p, %q, -1;",
+       "vote.sync.ballot.b32 %w0, !%q, -1;", "match.any.sync.b32 %w0, %w3, -1;", "match.all.sync.b32 %w0|%p, %w3, -1;",
+       "match.any.sync.b64 %w0, %d3, -1;", "redux.sync.add.s32 %w0, %w1, -1;", "redux.sync.min.s32 %w0, %w1, -1;",
+       "redux.sync.max.u32 %w0, %w1, -1;", "redux.sync.and.b32 %w0, %w1, -1;", "redux.sync.xor.b32 %w0, %w1, -1;",
+       "elect.sync %w0|%p, -1;"});
 }
 
 // On the thread's own word, in global and in shared memory.
 void AddAtomics(std::vector<Probe>& probes) {
-    const auto add = [&](const std::string& op, const std::string& type, const std::string& reg, Inputs inputs) {
-      const std::string bits = reg == "d" ? "b64" : "b32", value = "%" + reg;
-      for (const std::string space : {"global", "shared"}) {
-        const std::string at = space == "global" ? "[%out]" : "[%cell]";
-        probes.push_back({"st." + space + "." + bits + " " + at + ", " + value + "2; atom." + space + "." + op + "." +
-                              type + " " + (reg == "d" ? "%d1, " : "%w4, ") + at + ", " + value +
-                              (op == "cas" ? "2, " + value + "3" : "1") + "; ld." + space + "." + bits + " " + value +
-                              "0, " + at + ";",
-                          inputs});
-      }
-    };
-    add("add", "f32", "w", Inputs::kF32);
-    add("add", "f64", "d", Inputs::kF64);
-    add("add.noftz", "f16x2", "w", Inputs::kHalves);
-    add("add.noftz", "bf16x2", "w", Inputs::kBrains);
-    for (const char* op : {"add", "min", "max", "inc", "dec"}) add(op, "u32", "w", Inputs::kInteger);
-    for (const char* op : {"min", "max"}) add(op, "s32", "w", Inputs::kInteger);
-    for (const char* op : {"and", "or", "xor", "exch", "cas"}) add(op, "b32", "w", Inputs::kInteger);
-    for (const char* op : {"add", "min", "max"}) add(op, "u64", "d", Inputs::kInteger);
-    for (const char* op : {"exch", "cas", "xor"}) add(op, "b64", "d", Inputs::kInteger);
+  const auto add = [&](const std::string& op, const std::string& type, const std::string& reg, Inputs inputs) {
+    const std::string bits = reg == "d" ? "b64" : "b32", value = "%" + reg;
+    for (const std::string space : {"global", "shared"}) {
+      const std::string at = space == "global" ? "[%out]" : "[%cell]";
+      probes.push_back({"st." + space + "." + bits + " " + at + ", " + value + "2; atom." + space + "." + op + "." +
+                            type + " " + (reg == "d" ? "%d1, " : "%w4, ") + at + ", " + value +
+                            (op == "cas" ? "2, " + value + "3" : "1") + "; ld." + space + "." + bits + " " + value +
+                            "0, " + at + ";",
+                        inputs});
+    }
+  };
+  add("add", "f32", "w", Inputs::kF32);
+  add("add", "f64", "d", Inputs::kF64);
+  add("add.noftz", "f16x2", "w", Inputs::kHalves);
+  add("add.noftz", "bf16x2", "w", Inputs::kBrains);
+  for (const char* op : {"add", "min", "max", "inc", "dec"}) add(op, "u32", "w", Inputs::kInteger);
+  for (const char* op : {"min", "max"}) add(op, "s32", "w", Inputs::kInteger);
+  for (const char* op : {"and", "or", "xor", "exch", "cas"}) add(op, "b32", "w", Inputs::kInteger);
+  for (const char* op : {"add", "min", "max"}) add(op, "u64", "d", Inputs::kInteger);
+  for (const char* op : {"exch", "cas", "xor"}) add(op, "b64", "d", Inputs::kInteger);
 }
 
 void AddApproximate(std::vector<Probe>& probes) {
-    AddUnary(probes, Inputs::kSpecialF32, "w", "w",
-             {"ex2.approx.f32", "ex2.approx.ftz.f32", "lg2.approx.f32", "lg2.approx.ftz.f32", "sin.approx.f32",
-              "cos.approx.f32", "tanh.approx.f32", "rcp.approx.f32", "rcp.approx.ftz.f32", "rsqrt.approx.f32",
-              "rsqrt.approx.ftz.f32", "sqrt.approx.f32", "sqrt.approx.ftz.f32"});
-    Add(probes, Inputs::kSpecialF32,
-        {"div.full.f32 %w0, %w1, %w2;", "div.full.ftz.f32 %w0, %w1, %w2;", "div.approx.f32 %w0, %w1, %w2;",
-         "div.approx.ftz.f32 %w0, %w1, %w2;"});
+  AddUnary(probes, Inputs::kSpecialF32, "w", "w",
+           {"ex2.approx.f32", "ex2.approx.ftz.f32", "lg2.approx.f32", "lg2.approx.ftz.f32", "sin.approx.f32",
+            "cos.approx.f32", "tanh.approx.f32", "rcp.approx.f32", "rcp.approx.ftz.f32", "rsqrt.approx.f32",
+            "rsqrt.approx.ftz.f32", "sqrt.approx.f32", "sqrt.approx.ftz.f32"});
+  Add(probes, Inputs::kSpecialF32,
+      {"div.full.f32 %w0, %w1, %w2;", "div.full.ftz.f32 %w0, %w1, %w2;", "div.approx.f32 %w0, %w1, %w2;",
+       "div.approx.ftz.f32 %w0, %w1, %w2;"});
 }
 
 std::vector<uint64_t> FloatEdges(int bits, int fraction) {
-    const int exponent_bits = bits - 1 - fraction;
-    const uint64_t one = ((uint64_t{1} << (exponent_bits - 1)) - 1) << fraction;
-    const uint64_t infinity = ((uint64_t{1} << exponent_bits) - 1) << fraction, sign = uint64_t{1} << (bits - 1);
-    const uint64_t normal = uint64_t{1} << fraction;
-    std::vector<uint64_t> edges = {0,
-                                   1,
-                                   2,
-                                   normal / 2,
-                                   normal - 1,
-                                   normal,
-                                   normal + 1,
-                                   2 * normal,
-                                   one - 1,
-                                   one,
-                                   one + 1,
-                                   one + normal,
-                                   one + normal / 2,
-                                   infinity - 1,
-                                   infinity,
-                                   infinity + 1,
-                                   infinity | normal / 2,
-                                   infinity | (normal - 1),
-                                   one - normal - 1,
-                                   one - normal,
-                                   one - (fraction + 1) * normal,
-                                   one - (fraction + 1) * normal + 1};
-    if (bits == 64) {
-      // Where f32 and f16 begin to be subnormal, and where they overflow.
-      edges.insert(edges.end(), {0x380fffffe0000000, 0x380ffffff0000000, 0x380fffffefffffff, 0x380ffffff0000001,
-                                 0x3f0ffc0000000000, 0x3f0ffe0000000000, 0x3f0ffdffffffffff, 0x47efffffe0000000,
-                                 0x47effffff0000000, 0x47efffffefffffff, 0x40effc0000000000, 0x40effe0000000000});
-    }
-    const size_t count = edges.size();
-    for (size_t i = 0; i < count; ++i) edges.push_back(edges[i] | sign);
-    return edges;
+  const int exponent_bits = bits - 1 - fraction;
+  const uint64_t one = ((uint64_t{1} << (exponent_bits - 1)) - 1) << fraction;
+  const uint64_t infinity = ((uint64_t{1} << exponent_bits) - 1) << fraction, sign = uint64_t{1} << (bits - 1);
+  const uint64_t normal = uint64_t{1} << fraction;
+  std::vector<uint64_t> edges = {0,
+                                 1,
+                                 2,
+                                 normal / 2,
+                                 normal - 1,
+                                 normal,
+                                 normal + 1,
+                                 2 * normal,
+                                 one - 1,
+                                 one,
+                                 one + 1,
+                                 one + normal,
+                                 one + normal / 2,
+                                 infinity - 1,
+                                 infinity,
+                                 infinity + 1,
+                                 infinity | normal / 2,
+                                 infinity | (normal - 1),
+                                 one - normal - 1,
+                                 one - normal,
+                                 one - (fraction + 1) * normal,
+                                 one - (fraction + 1) * normal + 1};
+  if (bits == 64) {
+    // Where f32 and f16 begin to be subnormal, and where they overflow.
+    edges.insert(edges.end(), {0x380fffffe0000000, 0x380ffffff0000000, 0x380fffffefffffff, 0x380ffffff0000001,
+                               0x3f0ffc0000000000, 0x3f0ffe0000000000, 0x3f0ffdffffffffff, 0x47efffffe0000000,
+                               0x47effffff0000000, 0x47efffffefffffff, 0x40effc0000000000, 0x40effe0000000000});
+  }
+  const size_t count = edges.size();
+  for (size_t i = 0; i < count; ++i) edges.push_back(edges[i] | sign);
+  return edges;
 }
 
 std::vector<uint64_t> EdgesOf(Inputs inputs) {
-    switch (inputs) {
-      case Inputs::kF16:
-        return FloatEdges(16, 10);
-      case Inputs::kBf16:
-        return FloatEdges(16, 7);
-      case Inputs::kF32:
-        return FloatEdges(32, 23);
-      case Inputs::kF64:
-        return FloatEdges(64, 52);
-      default:
-        return {};
-    }
+  switch (inputs) {
+    case Inputs::kF16:
+      return FloatEdges(16, 10);
+    case Inputs::kBf16:
+      return FloatEdges(16, 7);
+    case Inputs::kF32:
+      return FloatEdges(32, 23);
+    case Inputs::kF64:
+      return FloatEdges(64, 52);
+    default:
+      return {};
+  }
 }
 
 class Generator {
-   public:
-    explicit Generator(uint64_t seed) : random_(seed) {}
+ public:
+  explicit Generator(uint64_t seed) : random_(seed) {}
 
-    uint64_t Float(int bits, int fraction) {
-      const std::vector<uint64_t> edges = FloatEdges(bits, fraction);
-      const uint64_t any = random_() & (bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1);
-      switch (random_() % 5) {
-        case 0:
-          return edges[random_() % edges.size()];
-        case 1:
-          return any;
-        default: {
-          const int exponent_bits = bits - 1 - fraction;
-          const uint64_t bias = (uint64_t{1} << (exponent_bits - 1)) - 1;
-          const uint64_t spread = random_() % 3 == 0 ? 2 : bias < 16 ? 7 : random_() % 2 == 0 ? 40 : bias;
-          uint64_t low = any & ((uint64_t{1} << fraction) - 1);
-          if (random_() % 3 == 0) low &= ~uint64_t{0} << (fraction - 3);
-          return (any & uint64_t{1} << (bits - 1)) | (bias + random_() % (2 * spread) - spread) << fraction | low;
-        }
+  uint64_t Float(int bits, int fraction) {
+    const std::vector<uint64_t> edges = FloatEdges(bits, fraction);
+    const uint64_t any = random_() & (bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1);
+    switch (random_() % 5) {
+      case 0:
+        return edges[random_() % edges.size()];
+      case 1:
+        return any;
+      default: {
+        const int exponent_bits = bits - 1 - fraction;
+        const uint64_t bias = (uint64_t{1} << (exponent_bits - 1)) - 1;
+        const uint64_t spread = random_() % 3 == 0 ? 2 : bias < 16 ? 7 : random_() % 2 == 0 ? 40 : bias;
+        uint64_t low = any & ((uint64_t{1} << fraction) - 1);
+        if (random_() % 3 == 0) low &= ~uint64_t{0} << (fraction - 3);
+        return (any & uint64_t{1} << (bits - 1)) | (bias + random_() % (2 * spread) - spread) << fraction | low;
       }
     }
+  }
 
-    uint64_t Integer() {
-      static constexpr uint64_t kEdges[] = {0,
-                                            1,
-                                            2,
-                                            0x7f,
-                                            0x80,
-                                            0xff,
-                                            0x7fff,
-                                            0x8000,
-                                            0xffff,
-                                            0x7fffffff,
-                                            0x80000000,
-                                            0xffffffff,
-                                            0x7fffffffffffffff,
-                                            0x8000000000000000,
-                                            ~uint64_t{0}};
-      const uint64_t any = random_();
-      switch (any % 4) {
-        case 0:
-          return kEdges[random_() % std::size(kEdges)];
-        case 1:
-          return random_() >> (random_() % 64);
-        case 2:
-          return ~(random_() >> (random_() % 64));
-        default:
-          return random_();
+  uint64_t Integer() {
+    static constexpr uint64_t kEdges[] = {0,
+                                          1,
+                                          2,
+                                          0x7f,
+                                          0x80,
+                                          0xff,
+                                          0x7fff,
+                                          0x8000,
+                                          0xffff,
+                                          0x7fffffff,
+                                          0x80000000,
+                                          0xffffffff,
+                                          0x7fffffffffffffff,
+                                          0x8000000000000000,
+                                          ~uint64_t{0}};
+    const uint64_t any = random_();
+    switch (any % 4) {
+      case 0:
+        return kEdges[random_() % std::size(kEdges)];
+      case 1:
+        return random_() >> (random_() % 64);
+      case 2:
+        return ~(random_() >> (random_() % 64));
+      default:
+        return random_();
+    }
+  }
+
+  uint64_t Operand(Inputs inputs, int position) {
+    switch (inputs) {
+      case Inputs::kF16:
+        return Float(16, 10);
+      case Inputs::kBf16:
+        return Float(16, 7);
+      case Inputs::kF32:
+        return Float(32, 23);
+      case Inputs::kF64:
+        return Float(64, 52);
+      case Inputs::kHalves:
+        return Float(16, 10) << 16 | Float(16, 10);
+      case Inputs::kBrains:
+        return Float(16, 7) << 16 | Float(16, 7);
+      case Inputs::kBytes:
+        return random_() & 0xffff;
+      case Inputs::kInteger:
+        return Integer();
+      case Inputs::kShift:
+        return position == 0 ? Integer() : random_() % (random_() % 4 == 0 ? 300 : 70);
+      case Inputs::kSpecialF32: {
+        static constexpr uint64_t kSpecials[] = {0,          0x80000000, 0x7f800000, 0xff800000,
+                                                 0x7fc00000, 0xffc00001, 0x7f800001};
+        return kSpecials[random_() % std::size(kSpecials)];
       }
     }
+    return 0;
+  }
 
-    uint64_t Operand(Inputs inputs, int position) {
-      switch (inputs) {
-        case Inputs::kF16:
-          return Float(16, 10);
-        case Inputs::kBf16:
-          return Float(16, 7);
-        case Inputs::kF32:
-          return Float(32, 23);
-        case Inputs::kF64:
-          return Float(64, 52);
-        case Inputs::kHalves:
-          return Float(16, 10) << 16 | Float(16, 10);
-        case Inputs::kBrains:
-          return Float(16, 7) << 16 | Float(16, 7);
-        case Inputs::kBytes:
-          return random_() & 0xffff;
-        case Inputs::kInteger:
-          return Integer();
-        case Inputs::kShift:
-          return position == 0 ? Integer() : random_() % (random_() % 4 == 0 ? 300 : 70);
-        case Inputs::kSpecialF32: {
-          static constexpr uint64_t kSpecials[] = {0,          0x80000000, 0x7f800000, 0xff800000,
-                                                   0x7fc00000, 0xffc00001, 0x7f800001};
-          return kSpecials[random_() % std::size(kSpecials)];
-        }
-      }
-      return 0;
-    }
-
-   private:
-    std::mt19937_64 random_;
+ private:
+  std::mt19937_64 random_;
 };
 
 }  // namespace
