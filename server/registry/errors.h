@@ -16,6 +16,7 @@ namespace samebits::server {
 struct ErrorDetail {
   std::string reason;  // name of a v1.ErrorReason
   std::map<std::string, std::string> metadata;
+  friend bool operator==(const ErrorDetail&, const ErrorDetail&) = default;
 };
 
 // `status`, which is not OK, with this detail in place of the one it had.

@@ -8,7 +8,9 @@ namespace {
 constexpr char kEncoding = 1;
 
 void PutInt(uint64_t value, int bytes, std::string* out) {
-  for (int i = 0; i < bytes; ++i) out->push_back(static_cast<char>(value >> (8 * i)));
+  char little_endian[8];
+  for (int i = 0; i < 8; ++i) little_endian[i] = static_cast<char>(value >> (8 * i));
+  out->append(little_endian, bytes);
 }
 
 void PutBytes(std::string_view bytes, std::string* out) {
