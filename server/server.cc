@@ -4,15 +4,18 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "server/metrics/metrics.h"
 #include "server/registry/checker_backend.h"
 #include "server/registry/registry.h"
+#include "server/rpc/call_gate.h"
 #include "server/rpc/kernel_service.h"
 #include "storage/memory/memory_kernel_store.h"
 #include "storage/sqlite/sqlite_kernel_store.h"
@@ -21,6 +24,7 @@ namespace samebits::server {
 namespace {
 
 constexpr int kMaxConcurrentStreams = 1000;  // per connection
+constexpr absl::Duration kRefusalTime = absl::Milliseconds(200);
 
 bool IsLoopback(const std::string& listen) {
   for (const char* prefix : {"127.", "localhost:", "[::1]:", "unix:"})
@@ -58,10 +62,12 @@ class ServerImpl : public Server {
   absl::Status StartRegistry();
   absl::Status StartMetrics();
   absl::Status StartGrpc();
+  void Drain();
 
   const ServerConfig config_;
   const Log log_;
   Metrics metrics_;
+  CallGate gate_;
   std::unique_ptr<Registry> registry_;
   std::unique_ptr<MetricsEndpoint> endpoint_;
   std::unique_ptr<grpc::Service> service_;
@@ -100,7 +106,7 @@ absl::Status ServerImpl::StartMetrics() {
 absl::Status ServerImpl::StartGrpc() {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  service_ = MakeKernelService(*registry_, log_);
+  service_ = MakeKernelService(*registry_, gate_, log_);
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(config_.listen, grpc::InsecureServerCredentials(), &port);
@@ -134,6 +140,16 @@ absl::Status ServerImpl::Start() {
   return absl::OkStatus();
 }
 
+// New calls are refused, running ones end or are cancelled at the deadline. Clients that were refused have a moment to
+// go before the connections close.
+void ServerImpl::Drain() {
+  gate_.Close();
+  const bool empty = gate_.AwaitEmpty(absl::Now() + config_.drain_timeout);
+  if (empty) absl::SleepFor(std::min(kRefusalTime, config_.drain_timeout));
+  grpc_->Shutdown(absl::ToChronoTime(absl::Now() + (empty ? kRefusalTime : absl::ZeroDuration())));
+  grpc_->Wait();
+}
+
 void ServerImpl::Shutdown() {
   absl::MutexLock lock(&mutex_);
   if (stopped_) return;
@@ -142,8 +158,7 @@ void ServerImpl::Shutdown() {
     log_.Line(LogLevel::kInfo, "server stopping")
         .Add("drain_seconds", absl::ToDoubleSeconds(config_.drain_timeout));
     if (grpc_->GetHealthCheckService() != nullptr) grpc_->GetHealthCheckService()->SetServingStatus(false);
-    grpc_->Shutdown(absl::ToChronoTime(absl::Now() + config_.drain_timeout));
-    grpc_->Wait();
+    Drain();
   }
   endpoint_.reset();
   if (registry_ != nullptr) registry_->Stop();

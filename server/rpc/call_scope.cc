@@ -54,8 +54,10 @@ std::string_view View(absl::string_view text) { return {text.data(), text.size()
 
 }  // namespace
 
-CallScope::CallScope(Method method, grpc::CallbackServerContext* context, Metrics* metrics, const Log* log)
-    : method_(method), context_(context), metrics_(metrics), log_(log), start_nanos_(MonotonicNanos()) {}
+CallScope::CallScope(Method method, grpc::CallbackServerContext* context, CallGate* gate, Metrics* metrics,
+                     const Log* log)
+    : method_(method), context_(context), gate_(gate), metrics_(metrics), log_(log), admitted_(gate->Enter()),
+      start_nanos_(MonotonicNanos()) {}
 
 const std::string& CallScope::request_id() {
   if (!request_id_.empty()) return request_id_;
@@ -84,6 +86,7 @@ grpc::Status CallScope::End(const absl::Status& status, bool from_memory) {
   const absl::Duration latency = absl::Nanoseconds(MonotonicNanos() - start_nanos_);
   metrics_->CountRpc(method_, static_cast<int>(status.code()), latency);
   LogEnd(status, latency, from_memory);
+  if (admitted_) gate_->Leave();
   if (status.ok()) return grpc::Status::OK;
   if (const std::optional<ErrorDetail> detail = GetErrorDetail(status)) {
     const auto limit = detail->metadata.find("limit");

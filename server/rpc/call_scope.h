@@ -9,13 +9,18 @@
 #include "absl/time/time.h"
 #include "server/log/log.h"
 #include "server/metrics/metrics.h"
+#include "server/rpc/call_gate.h"
 
 namespace samebits::server {
 
 // Accounts for one call: time, metrics, log line, request id. Used by one thread at a time.
 class CallScope {
  public:
-  CallScope(Method method, grpc::CallbackServerContext* context, Metrics* metrics, const Log* log);
+  // Enters the gate, which End leaves.
+  CallScope(Method method, grpc::CallbackServerContext* context, CallGate* gate, Metrics* metrics, const Log* log);
+
+  // False if the server is stopping: end the call with ShuttingDown().
+  bool admitted() const { return admitted_; }
 
   // The client's `x-request-id` if it sent a usable one, else a new one; made on first use.
   const std::string& request_id();
@@ -28,8 +33,10 @@ class CallScope {
 
   const Method method_;
   grpc::CallbackServerContext* const context_;
+  CallGate* const gate_;
   Metrics* const metrics_;
   const Log* const log_;
+  const bool admitted_;
   const int64_t start_nanos_;
   std::string request_id_;
 };

@@ -20,6 +20,12 @@ class ReplyReactor : public ServerUnaryReactor {
   explicit ReplyReactor(CallScope scope) : scope_(std::move(scope)) {}
   // Only in the method's handler: gRPC reacts to nothing before that returned.
   void Watch(CallHandle call) { call_ = std::move(call); }
+  // Ends the call if the server is stopping.
+  bool Refused() {
+    if (scope_.admitted()) return false;
+    Reply(ShuttingDown());
+    return true;
+  }
   void Reply(const absl::Status& status) { Finish(scope_.End(status)); }
   void OnCancel() override {
     if (call_ != nullptr) call_->Cancel();
@@ -33,13 +39,15 @@ class ReplyReactor : public ServerUnaryReactor {
 
 class KernelServiceImpl : public v1::KernelService::CallbackService {
  public:
-  KernelServiceImpl(Registry& registry, const Log& log) : registry_(registry), log_(log) {
+  KernelServiceImpl(Registry& registry, CallGate& gate, const Log& log)
+      : registry_(registry), gate_(gate), log_(log) {
     SetMessageAllocatorFor_CompareKernels(&compare_allocator_);
   }
 
   ServerUnaryReactor* RegisterKernel(CallbackServerContext* context, const v1::RegisterKernelRequest* request,
                                      v1::Kernel* response) override {
     auto* reactor = new ReplyReactor(Scope(Method::kRegisterKernel, context));
+    if (reactor->Refused()) return reactor;
     registry_.Register(request->text(), Into<Kernel>(reactor, response));
     return reactor;
   }
@@ -47,6 +55,7 @@ class KernelServiceImpl : public v1::KernelService::CallbackService {
   ServerUnaryReactor* GetKernel(CallbackServerContext* context, const v1::GetKernelRequest* request,
                                 v1::Kernel* response) override {
     auto* reactor = new ReplyReactor(Scope(Method::kGetKernel, context));
+    if (reactor->Refused()) return reactor;
     registry_.GetKernel(request->name(), request->view() == v1::KERNEL_VIEW_FULL, Into<Kernel>(reactor, response));
     return reactor;
   }
@@ -54,6 +63,7 @@ class KernelServiceImpl : public v1::KernelService::CallbackService {
   ServerUnaryReactor* ListKernels(CallbackServerContext* context, const v1::ListKernelsRequest* request,
                                   v1::ListKernelsResponse* response) override {
     auto* reactor = new ReplyReactor(Scope(Method::kListKernels, context));
+    if (reactor->Refused()) return reactor;
     registry_.ListKernels(request->page_size(), request->page_token(), Into<KernelList>(reactor, response));
     return reactor;
   }
@@ -61,6 +71,7 @@ class KernelServiceImpl : public v1::KernelService::CallbackService {
   ServerUnaryReactor* DeleteKernel(CallbackServerContext* context, const v1::DeleteKernelRequest* request,
                                    google::protobuf::Empty*) override {
     auto* reactor = new ReplyReactor(Scope(Method::kDeleteKernel, context));
+    if (reactor->Refused()) return reactor;
     registry_.DeleteKernel(request->name(), [reactor](const absl::StatusOr<absl::monostate>& answer) {
       reactor->Reply(answer.status());
     });
@@ -71,6 +82,7 @@ class KernelServiceImpl : public v1::KernelService::CallbackService {
                                              const v1::ComputeKernelSignatureRequest* request,
                                              v1::KernelSignature* response) override {
     auto* reactor = new ReplyReactor(Scope(Method::kComputeKernelSignature, context));
+    if (reactor->Refused()) return reactor;
     const absl::StatusOr<KernelLaunch> kernel = FromMessage(request->kernel(), "kernel");
     if (!kernel.ok()) {
       reactor->Reply(kernel.status());
@@ -87,6 +99,7 @@ class KernelServiceImpl : public v1::KernelService::CallbackService {
   ServerUnaryReactor* ExplainDifference(CallbackServerContext* context, const v1::ExplainDifferenceRequest* request,
                                         v1::ExplainDifferenceResponse* response) override {
     auto* reactor = new ReplyReactor(Scope(Method::kExplainDifference, context));
+    if (reactor->Refused()) return reactor;
     const absl::StatusOr<KernelLaunch> a = FromMessage(request->a(), "a"), b = FromMessage(request->b(), "b");
     if (!a.ok() || !b.ok()) {
       reactor->Reply(a.ok() ? b.status() : a.status());
@@ -104,7 +117,7 @@ class KernelServiceImpl : public v1::KernelService::CallbackService {
 
  private:
   CallScope Scope(Method method, CallbackServerContext* context) {
-    return CallScope(method, context, &registry_.metrics(), &log_);
+    return CallScope(method, context, &gate_, &registry_.metrics(), &log_);
   }
 
   // Receivers of the registry's answers.
@@ -124,6 +137,7 @@ class KernelServiceImpl : public v1::KernelService::CallbackService {
   }
 
   Registry& registry_;
+  CallGate& gate_;
   const Log& log_;
   ArenaAllocator<v1::CompareKernelsRequest, v1::CompareKernelsResponse> compare_allocator_;
 };
@@ -138,6 +152,7 @@ ServerUnaryReactor* KernelServiceImpl::CompareKernels(CallbackServerContext* con
     reactor->Finish(scope.End(status, /*from_memory=*/true));
     return reactor;
   };
+  if (!scope.admitted()) return finish(ShuttingDown());
   const absl::StatusOr<KernelLaunch> a = FromMessage(request->a(), "a");
   if (!a.ok()) return finish(a.status());
   const absl::StatusOr<KernelLaunch> b = FromMessage(request->b(), "b");
@@ -157,8 +172,8 @@ ServerUnaryReactor* KernelServiceImpl::CompareKernels(CallbackServerContext* con
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeKernelService(Registry& registry, const Log& log) {
-  return std::make_unique<KernelServiceImpl>(registry, log);
+std::unique_ptr<grpc::Service> MakeKernelService(Registry& registry, CallGate& gate, const Log& log) {
+  return std::make_unique<KernelServiceImpl>(registry, gate, log);
 }
 
 }  // namespace samebits::server
