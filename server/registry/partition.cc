@@ -124,7 +124,8 @@ void PartitionSession::Cancel() {
     for (Item& item : items_)
       if (item.call != nullptr) calls.push_back(item.call);
   }
-  for (const CallHandle& call : calls) call->Cancel();
+  // Those that wait for a thread first, so that none of them takes the thread of one that was stopped.
+  for (auto call = calls.rbegin(); call != calls.rend(); ++call) (*call)->Cancel();
 }
 
 }  // namespace samebits::server
