@@ -201,7 +201,9 @@ void Signatures::Abandon(const std::shared_ptr<Flight>& flight, uint64_t waiter)
 }
 
 bool Signatures::Keepable(const checker::Signature& signature, absl::Duration wall) const {
-  return signature.status != checker::SignatureStatus::kUnknown || wall < check_limits_.max_wall * 0.5;
+  if (signature.status != checker::SignatureStatus::kUnknown) return true;
+  return signature.reason_code != "TIME_LIMIT" && signature.reason_code != "CANCELLED" &&
+         wall < check_limits_.max_wall * 0.5;
 }
 
 void Signatures::Save(const storage::SignatureKey& key, const checker::Signature& signature) {
