@@ -154,13 +154,18 @@ TEST_F(ServiceTest, TellsWhichQueueIsFullAndTheClientTriesAgain) {
   config_.check_threads = 1;
   config_.limits.max_queued_checks = 1;
   std::vector<std::thread> callers;
-  for (const char* text : {"a wait", "b"})
-    callers.emplace_back([this, text, client = Connect({})] {
+  const auto start = [&](const char* text) {
+    callers.emplace_back([text, client = Connect({})] {
       v1::ComputeKernelSignatureRequest request;
       SetText(request.mutable_kernel(), text);
       EXPECT_TRUE(client->ComputeSignature(request).ok());
     });
-  while (Scrape().find("samebits_queue_depth{queue=\"checks\"} 1") == std::string::npos)
+  };
+  start("a wait");
+  EXPECT_TRUE(checker_->AwaitRuns(1));
+  start("b");
+  const absl::Time limit = absl::Now() + absl::Seconds(20);
+  while (Scrape().find("samebits_queue_depth{queue=\"checks\"} 1") == std::string::npos && absl::Now() < limit)
     absl::SleepFor(absl::Milliseconds(5));
   v1::ComputeKernelSignatureRequest request;
   SetText(request.mutable_kernel(), "c");

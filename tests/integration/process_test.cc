@@ -43,7 +43,8 @@ class Process {
     close(out[1]);
     FILE* lines = fdopen(out[0], "r");
     char line[256];
-    if (fgets(line, sizeof(line), lines) != nullptr) address_ = std::string(line, std::string(line).find('\n'));
+    for (std::string* address : {&address_, &metrics_})
+      if (fgets(line, sizeof(line), lines) != nullptr) *address = std::string(line, std::string(line).find('\n'));
     fclose(lines);
   }
   ~Process() {
@@ -51,6 +52,14 @@ class Process {
   }
 
   const std::string& address() const { return address_; }
+  // Until a check runs.
+  void AwaitCheck() const {
+    const absl::Time limit = absl::Now() + absl::Seconds(20);
+    while (HttpGet(metrics_, "/metrics").find("samebits_queue_running{queue=\"checks\"} 1") == std::string::npos) {
+      ASSERT_LT(absl::Now(), limit);
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+  }
   void Signal(int signal) const { kill(pid_, signal); }
   // Waits for the end; the exit code, or minus the signal.
   int Wait() {
@@ -66,7 +75,7 @@ class Process {
 
  private:
   pid_t pid_ = -1;
-  std::string address_;
+  std::string address_, metrics_;
 };
 
 class ProcessTest : public testing::Test {
@@ -189,7 +198,7 @@ TEST_F(ProcessTest, DrainsUnderLoad) {
       }
     });
   }
-  while (answered < 20) absl::SleepFor(absl::Milliseconds(1));
+  while (answered < 20 && broken == 0 && refused == 0) absl::SleepFor(absl::Milliseconds(1));
   const absl::Time start = absl::Now();
   EXPECT_EQ(process.Stop(SIGTERM), 0);
   EXPECT_LT(absl::Now() - start, absl::Seconds(9)) << "drained by its deadline, not by the end of the calls";
@@ -203,7 +212,7 @@ TEST_F(ProcessTest, EndsByItsDeadlineWithAStuckCheck) {
   ASSERT_NE(process.address(), "");
   const auto client = Connect(process);
   std::thread caller([&] { EXPECT_FALSE(client->Compare(CompareTexts("a wait", "a wait")).ok()); });
-  absl::SleepFor(absl::Milliseconds(200));
+  process.AwaitCheck();
   const absl::Time start = absl::Now();
   EXPECT_EQ(process.Stop(SIGTERM), 0);
   EXPECT_LT(absl::Now() - start, absl::Seconds(8));
@@ -215,7 +224,7 @@ TEST_F(ProcessTest, ASecondSignalEndsItAtOnce) {
   ASSERT_NE(process.address(), "");
   const auto client = Connect(process);
   std::thread caller([&] { EXPECT_FALSE(client->Compare(CompareTexts("a wait", "a wait")).ok()); });
-  absl::SleepFor(absl::Milliseconds(200));
+  process.AwaitCheck();
   process.Signal(SIGTERM);
   absl::SleepFor(absl::Milliseconds(200));
   EXPECT_EQ(process.Stop(SIGTERM), -SIGTERM);
