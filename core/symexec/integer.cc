@@ -22,6 +22,16 @@ int64_t WrapTo(int64_t v, int width, bool is_signed) {
   return static_cast<int64_t>(low);
 }
 
+expr::Format PatternFormat(int width) {
+  switch (width) {
+    case 1: return expr::Format::kB1;
+    case 8: return expr::Format::kB8;
+    case 16: return expr::Format::kB16;
+    case 32: return expr::Format::kB32;
+    default: return expr::Format::kB64;
+  }
+}
+
 bool CompareInts(Compare compare, int64_t a, int64_t b, bool is_signed) {
   const uint64_t x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
   switch (compare) {
@@ -483,6 +493,7 @@ bool Machine::IntCompare(Compare compare, const Value& a, const Value& b, int wi
       attr.compare = compare;
       if (is_signed) attr.flags = Attr::kSigned;
       if (compare == Compare::kEq || compare == Compare::kNe) attr.flags = 0;
+      attr.from = PatternFormat(width);
       const Lanes* operands[2] = {&lx, &ly};
       if (!ops_.Apply(Fn::kICompare, attr.Encode(), 1, operands, &lz)) return OutOfAnchors();
       *out = Value::Bits(std::move(lz), 1);
