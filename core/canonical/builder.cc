@@ -19,6 +19,14 @@ using expr::Scalar;
 
 namespace {
 
+// Attribute of kExtract: the bit offset, and a mark where the source is one byte of memory.
+constexpr uint64_t kExtractOffset = 0xffffffff, kExtractByte = uint64_t{8} << 32;
+
+constexpr uint8_t kNanFacts = expr::kCanonicalNan | expr::kCanonicalNanBf16;
+
+// The fact that results of arithmetic in `f` have, and that a value needs to be left alone by arithmetic in `f`.
+uint8_t CanonicalNanOf(Format f) { return f == Format::kBf16 ? expr::kCanonicalNanBf16 : expr::kCanonicalNan; }
+
 uint64_t SignBit(int width) { return uint64_t{1} << (width - 1); }
 
 bool IsFloatArithmetic(Fn fn) {
@@ -67,6 +75,17 @@ std::pair<Compare, bool> IntComplement(Compare c) {
   }
 }
 
+// Conversions that move NaN patterns instead of making them canonical: to the same format, of bf16 to f32 (a shift), to
+// tf32 (a cut). Between f64 and others NaNs keep their payload in quiet form, which arithmetic leaves alone.
+bool KeepsNanPattern(const Attr& attr) {
+  return attr.to == attr.from || (attr.from == Format::kBf16 && attr.to == Format::kF32) || attr.to == Format::kTf32 ||
+         attr.from == Format::kTf32;
+}
+
+bool MakesNanCanonical(const Attr& convert) {
+  return !KeepsNanPattern(convert) && convert.to != Format::kF64 && convert.from != Format::kF64;
+}
+
 // Comparisons that a select keeps; the others are complemented and the arms exchanged.
 bool IsPreferred(Fn fn, Compare c) {
   if (fn == Fn::kICompare) return c == Compare::kLt || c == Compare::kEq;
@@ -100,23 +119,23 @@ bool Builder::Less(const Scalar& a, const Scalar& b) const {
 uint8_t Builder::FactsOf(NodeId id, int width) const {
   uint64_t value;
   if (!nodes_.IsConst(id, &value)) return nodes_[id].facts;
+  if (width < 16) return 0;
   const bool negative = (value & SignBit(width)) != 0;
-  const uint8_t facts = expr::kCanonicalNan * 0;
-  if (value == SignBit(width)) return facts;
+  if (value == SignBit(width)) return 0;
   // A constant that is not a NaN has no NaN to canonicalise. Exponent all ones is treated as NaN or infinity.
   const int exponent_bits = width == 64 ? 11 : width == 32 ? 8 : 5;
   const uint64_t exponent = (value & ~SignBit(width)) >> (width - 1 - exponent_bits);
   const bool special = exponent == (uint64_t{1} << exponent_bits) - 1;
   uint8_t result = expr::kNeverMinusZero;
   if (!negative) result |= expr::kNonNegative;
-  if (!special) result |= expr::kCanonicalNan;
+  if (!special) result |= expr::kCanonicalNan | expr::kCanonicalNanBf16;
   if (!special && (exponent != 0 || value == 0)) result |= expr::kArithmeticFtz;
   return result;
 }
 
 bool Builder::IsContractibleMul(NodeId id) const {
   const expr::Node& n = nodes_[id];
-  if (n.fn == Fn::kSignFlip) return IsContractibleMul(nodes_.child(id, 0).node);
+  if (n.fn == Fn::kSignFlip || n.fn == Fn::kFNeg) return IsContractibleMul(nodes_.child(id, 0).node);
   return n.fn == Fn::kFMul && (n.attr & Attr::kContract) != 0;
 }
 
@@ -135,7 +154,7 @@ NodeId Builder::Settle(NodeId id) {
   }
   Scalar children[2];
   for (int i = 0; i < n.children; ++i) children[i] = nodes_.ChildScalar(self, i);
-  if (n.fn == Fn::kSignFlip) children[0].node = Settle(children[0].node);
+  if (n.fn != Fn::kFMul) children[0].node = Settle(children[0].node);
   Scalar twin;
   nodes_.Make(n.fn, n.attr & ~Attr::kContract, n.width, n.facts, children, n.children, &twin);
   settled_.emplace(id, twin.node);
@@ -144,17 +163,28 @@ NodeId Builder::Settle(NodeId id) {
 
 void Builder::SettleScalar(Scalar* s) { s->node = Settle(s->node); }
 
-// An operand whose NaN payload and sign the consumer does not see.
-void Builder::ArithmeticOperand(Scalar* s, int width) {
-  const expr::Node& n = nodes_[s->node];
-  if (n.fn == Fn::kFNeg && (n.attr & Attr::kFtz) == 0) {
+// An operand of format `f` whose NaN payload and sign the consumer does not see (so not f64, whose NaNs keep both).
+void Builder::ArithmeticOperand(Scalar* s, Format f) {
+  if (f == Format::kF64) return;
+  Scalar inner = *s;
+  bool flip = false, negated = false;
+  for (;;) {
+    const expr::Node& n = nodes_[inner.node];
+    const bool neg = n.fn == Fn::kFNeg && (n.attr & Attr::kFtz) == 0 && Attr::Decode(n.attr).to == f;
+    if (!neg && (n.fn != Fn::kSignFlip || n.width != expr::FormatBits(f))) break;
+    negated |= neg;
+    flip = !flip;
+    inner = nodes_.ChildScalar(inner, 0);
+  }
+  if (negated) {
     Hit(Rewrite::kNegArithmetic);
-    const Scalar inner = nodes_.ChildScalar(*s, 0);
-    BuildSignFlip(n.width, inner, s);
+    if (flip) BuildSignFlip(expr::FormatBits(f), inner, s);
+    else *s = inner;
     return;
   }
+  const expr::Node& n = nodes_[s->node];
   // {0:16, x:16} as f32 is the widening of bf16 x.
-  if (width == 32 && n.fn == Fn::kConcat && n.children == 2) {
+  if (f == Format::kF32 && n.fn == Fn::kConcat && n.children == 2) {
     const ChildRef low = nodes_.child(s->node, 0);
     uint64_t value;
     if (nodes_.IsConst(low.node, &value) && value == 0 && n.attr == (16 | 16 << 8)) {
@@ -169,9 +199,9 @@ void Builder::ArithmeticOperand(Scalar* s, int width) {
 }
 
 // Takes an exact sign flip off an arithmetic operand; true if there was one.
-bool Builder::StripSign(Scalar* s, int width) {
+bool Builder::StripSign(Scalar* s, Format f) {
   const expr::Node& n = nodes_[s->node];
-  if (n.fn != Fn::kSignFlip || n.width != width) return false;
+  if (f == Format::kF64 || n.fn != Fn::kSignFlip || n.width != expr::FormatBits(f)) return false;
   *s = nodes_.ChildScalar(*s, 0);
   return true;
 }
@@ -214,7 +244,7 @@ bool Builder::BuildAdd(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) 
     saw_contraction_ = true;
     Scalar c[2] = {*a, *b};
     if (Less(c[1], c[0])) std::swap(c[0], c[1]);
-    return Plain(Fn::kFAdd, attr.Encode(), width, expr::kCanonicalNan, c, 2, out);
+    return Plain(Fn::kFAdd, attr.Encode(), width, CanonicalNanOf(attr.to), c, 2, out);
   }
   SettleScalar(a);
   SettleScalar(b);
@@ -235,14 +265,15 @@ bool Builder::BuildAdd(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) 
       if (!nodes_.IsConst(b->node, &value)) continue;
       const uint8_t facts = FactsOf(a->node, width);
       const bool flush_safe = !ftz || (facts & expr::kArithmeticFtz) != 0;
-      if (value == SignBit(width) && (facts & expr::kCanonicalNan) && flush_safe) {
+      const bool nan_safe = (facts & CanonicalNanOf(attr.to)) != 0;
+      if (value == SignBit(width) && nan_safe && flush_safe) {
         Hit(Rewrite::kAddMinusZero);
         *out = *a;
         return true;
       }
       if (value != 0) continue;
       const bool sign_safe = options_.ignore_signed_zero || (facts & expr::kNeverMinusZero) != 0;
-      if (sign_safe && (facts & expr::kCanonicalNan) && flush_safe) {
+      if (sign_safe && nan_safe && flush_safe) {
         Hit(Rewrite::kAddZero);
         *out = *a;
         return true;
@@ -271,7 +302,7 @@ bool Builder::BuildAdd(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) 
     }
   }
   const uint8_t fa = FactsOf(a->node, width), fb = FactsOf(b->node, width);
-  uint8_t facts = expr::kCanonicalNan | (ftz ? expr::kArithmeticFtz : 0);
+  uint8_t facts = CanonicalNanOf(attr.to) | (ftz ? expr::kArithmeticFtz : 0);
   if (exact_mode) {
     if (fa & fb & expr::kNonNegative) facts |= expr::kNonNegative | expr::kNeverMinusZero;
     if (!ftz && ((fa | fb) & expr::kNeverMinusZero)) facts |= expr::kNeverMinusZero;
@@ -291,13 +322,16 @@ bool Builder::BuildMul(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) 
   if (plain && !ftz && attr.round == Round::kRn && attr.to == Format::kF32 && FloatConst(*a, attr.to, &x) &&
       FloatConst(*b, attr.to, &y)) {
     const float product = static_cast<float>(x) * static_cast<float>(y);
-    Hit(Rewrite::kFoldConst);
-    SetConst(std::isnan(product) ? 0x7fffffffu : std::bit_cast<uint32_t>(product), 32, out);
-    return true;
+    // A rounded product open to contraction stays: fused, it would not be rounded.
+    if ((attr.flags & Attr::kContract) == 0 || static_cast<double>(product) == x * y) {
+      Hit(Rewrite::kFoldConst);
+      SetConst(std::isnan(product) ? 0x7fffffffu : std::bit_cast<uint32_t>(product), 32, out);
+      return true;
+    }
   }
   bool flip = false;
   if (plain && symmetric) {
-    const bool fa = StripSign(a, width), fb = StripSign(b, width);
+    const bool fa = StripSign(a, attr.to), fb = StripSign(b, attr.to);
     flip = fa != fb;
     if (fa || fb) Hit(Rewrite::kMulSign);
   }
@@ -314,7 +348,7 @@ bool Builder::BuildMul(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) 
       uint64_t value;
       if (!nodes_.IsConst(b->node, &value) || value != one) continue;
       const uint8_t facts = FactsOf(a->node, width);
-      if (!(facts & expr::kCanonicalNan) || (ftz && !(facts & expr::kArithmeticFtz))) continue;
+      if (!(facts & CanonicalNanOf(attr.to)) || (ftz && !(facts & expr::kArithmeticFtz))) continue;
       Hit(Rewrite::kMulOne);
       product = *a;
       done = true;
@@ -322,23 +356,30 @@ bool Builder::BuildMul(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) 
   }
   if (!done) {
     const uint8_t fa = FactsOf(a->node, width), fb = FactsOf(b->node, width);
-    uint8_t facts = expr::kCanonicalNan | (ftz ? expr::kArithmeticFtz : 0);
+    uint8_t facts = CanonicalNanOf(attr.to) | (ftz ? expr::kArithmeticFtz : 0);
     if (square || (fa & fb & expr::kNonNegative)) facts |= expr::kNonNegative | expr::kNeverMinusZero;
     Scalar c[2] = {*a, *b};
     if (Less(c[1], c[0])) std::swap(c[0], c[1]);
     if (!Plain(Fn::kFMul, attr.Encode(), width, facts, c, 2, &product)) return false;
   }
-  if (flip) return BuildSignFlip(width, product, out);
-  *out = product;
-  return true;
+  if (!flip) {
+    *out = product;
+    return true;
+  }
+  // The negated product, whose NaN stays canonical: not a flip of its sign bit.
+  Attr negated;
+  negated.to = attr.to;
+  negated.flags = Attr::kNanFlag;
+  if (nodes_.IsConst(product.node)) return BuildSignFlip(width, product, out);
+  return Plain(Fn::kFNeg, negated.Encode(), width, nodes_[product.node].facts & kNanFacts, &product, 1, out);
 }
 
 bool Builder::BuildFma(Attr attr, int width, Scalar* c, Scalar* out) {
   for (int i = 0; i < 3; ++i) SettleScalar(&c[i]);
   const bool ftz = (attr.flags & Attr::kFtz) != 0;
   const bool plain = (attr.flags & (Attr::kSat | Attr::kRelu)) == 0;
-  bool flip = StripSign(&c[0], width);
-  flip ^= StripSign(&c[1], width);
+  bool flip = StripSign(&c[0], attr.to);
+  flip ^= StripSign(&c[1], attr.to);
   if (flip) Hit(Rewrite::kFmaSign);
   if (Less(c[1], c[0])) std::swap(c[0], c[1]);
   uint64_t value;
@@ -368,7 +409,7 @@ bool Builder::BuildFma(Attr attr, int width, Scalar* c, Scalar* out) {
     }
   }
   const uint8_t f0 = FactsOf(c[0].node, width), f1 = FactsOf(c[1].node, width), f2 = FactsOf(c[2].node, width);
-  uint8_t facts = expr::kCanonicalNan | (ftz ? expr::kArithmeticFtz : 0);
+  uint8_t facts = CanonicalNanOf(attr.to) | (ftz ? expr::kArithmeticFtz : 0);
   const bool positive_product = !flip && (Same(c[0], c[1]) || (f0 & f1 & expr::kNonNegative));
   if (positive_product && (f2 & expr::kNonNegative)) facts |= expr::kNonNegative | expr::kNeverMinusZero;
   if (flip) {
@@ -408,6 +449,14 @@ uint64_t FoldInteger(Fn fn, uint64_t attr_word, int width, uint64_t a, uint64_t 
 bool Builder::BuildMultiset(Fn fn, uint64_t attr, int width, const Scalar& a, const Scalar& b, Scalar* out) {
   const bool is_float = fn == Fn::kFMin || fn == Fn::kFMax;
   const bool idempotent = fn != Fn::kIAdd && fn != Fn::kXor;
+  const Attr decoded = Attr::Decode(attr);
+  const uint8_t nan_fact = is_float ? CanonicalNanOf(decoded.to) : 0;
+  // op(a, a) is a: an integer, or a float that the operation neither flushes nor gives another NaN.
+  auto keeps = [&](const Scalar& s) {
+    if (!is_float) return true;
+    const uint8_t facts = FactsOf(s.node, width);
+    return (facts & nan_fact) != 0 && ((decoded.flags & Attr::kFtz) == 0 || (facts & expr::kArithmeticFtz) != 0);
+  };
   uint64_t va = 0, vb = 0;
   const bool ca = nodes_.IsConst(a.node, &va), cb = nodes_.IsConst(b.node, &vb);
   if (ca && cb && !is_float) {
@@ -415,7 +464,7 @@ bool Builder::BuildMultiset(Fn fn, uint64_t attr, int width, const Scalar& a, co
     SetConst(FoldInteger(fn, attr, width, va, vb), width, out);
     return true;
   }
-  if (ca && cb && va == vb && (FactsOf(a.node, width) & expr::kCanonicalNan)) {
+  if (ca && cb && va == vb && keeps(a)) {
     *out = a;
     return true;
   }
@@ -432,7 +481,7 @@ bool Builder::BuildMultiset(Fn fn, uint64_t attr, int width, const Scalar& a, co
       return true;
     }
   }
-  if (idempotent && Same(a, b) && (!is_float || (FactsOf(a.node, width) & expr::kCanonicalNan))) {
+  if (idempotent && Same(a, b) && keeps(a)) {
     Hit(Rewrite::kIdempotent);
     *out = a;
     return true;
@@ -464,10 +513,8 @@ bool Builder::BuildMultiset(Fn fn, uint64_t attr, int width, const Scalar& a, co
   auto pair = [&] {
     Scalar c[2] = {a, b};
     if (Less(c[1], c[0])) std::swap(c[0], c[1]);
-    const uint8_t facts = is_float ? expr::kCanonicalNan : 0;
-    const uint64_t word = Scramble(static_cast<uint64_t>(fn)) ^ attr;
-    nodes_.DescribeIsa(word, {"", {}, fn, attr});
-    return Plain(Fn::kIsa, word, width, facts, c, 2, out);
+    const uint8_t facts = nan_fact;
+    return Plain(Fn::kIsa, Scramble(static_cast<uint64_t>(fn)) ^ attr, width, facts, c, 2, out);
   };
   if (plain || (ca && cb)) return pair();
   Hit(Rewrite::kMultiset);
@@ -496,8 +543,9 @@ bool Builder::BuildMultiset(Fn fn, uint64_t attr, int width, const Scalar& a, co
     for (int i = 0; i < s->slots; ++i) {
       int p = 0;
       while (buffers[p] != s->anchor[i].buffer) ++p;
-      const int64_t shift = s->anchor[i].offset - base[p].offset;
-      if (shift >= int64_t{1} << 55) return false;
+      const int64_t shift =
+          static_cast<int64_t>(static_cast<uint64_t>(s->anchor[i].offset) - static_cast<uint64_t>(base[p].offset));
+      if (shift < 0 || shift >= int64_t{1} << 55) return false;
       if (shift != 0) factor = factor * Power(nodes_.point(buffers[p]), static_cast<uint64_t>(shift));
       maps[which][i] = static_cast<uint64_t>(rank[p]) << 56 | static_cast<uint64_t>(shift);
     }
@@ -522,7 +570,7 @@ bool Builder::BuildMultiset(Fn fn, uint64_t attr, int width, const Scalar& a, co
     ++which;
   }
   if (has_constant && !is_float && constant == 0 && (fn == Fn::kIAdd || fn == Fn::kXor)) has_constant = false;
-  out->node = nodes_.MakeMultiset(fn, attr, width, is_float ? expr::kCanonicalNan : 0, sorted, slots, total,
+  out->node = nodes_.MakeMultiset(fn, attr, width, nan_fact, sorted, slots, total,
                                   has_constant, constant, refs[0], refs[1]);
   return true;
 }
@@ -617,7 +665,7 @@ bool Builder::BuildExtract(uint64_t offset, int width, const Scalar& a, Scalar* 
       out->anchor[0].offset += static_cast<int64_t>(offset / 8);
       return true;
     case Fn::kExtract:
-      return BuildExtract(offset + n.attr, width, nodes_.ChildScalar(a, 0), out);
+      return BuildExtract(offset + (n.attr & kExtractOffset), width, nodes_.ChildScalar(a, 0), out);
     case Fn::kConcat: {
       uint64_t at = 0;
       for (int i = 0; i < n.children; ++i) {
@@ -639,7 +687,7 @@ bool Builder::BuildExtract(uint64_t offset, int width, const Scalar& a, Scalar* 
   if (n.fn == Fn::kLeaf && width < 8) {
     Scalar byte = a;
     byte.anchor[0].offset += static_cast<int64_t>(offset / 8);
-    return Plain(Fn::kExtract, offset % 8 | uint64_t{8} << 32, width, 0, &byte, 1, out);
+    return Plain(Fn::kExtract, offset % 8 | kExtractByte, width, 0, &byte, 1, out);
   }
   return Plain(Fn::kExtract, offset, width, 0, &a, 1, out);
 }
@@ -675,7 +723,7 @@ bool Builder::BuildConcat(uint64_t attr, int width, Scalar* c, int count, Scalar
       if (x.fn == Fn::kExtract && y.fn == Fn::kExtract && y.attr == x.attr + static_cast<uint64_t>(lw)) {
         const Scalar cx = nodes_.ChildScalar(last, 0), cy = nodes_.ChildScalar(c[i], 0);
         if (Same(cx, cy)) {
-          if (!BuildExtract(x.attr, lw + rw, cx, &last)) return false;
+          if (!BuildExtract(x.attr & kExtractOffset, lw + rw, cx, &last)) return false;
           widths[kept - 1] += rw;
           continue;
         }
@@ -708,10 +756,11 @@ bool Builder::Build(Fn fn, uint64_t attr, int width, const Scalar* children, int
 
 bool Builder::Dispatch(Fn fn, uint64_t attr_word, int width, Scalar* c, int count, Scalar* out) {
   const Attr attr = Attr::Decode(attr_word);
-  if (IsFloatArithmetic(fn)) {
+  if (IsFloatArithmetic(fn) && (fn != Fn::kFConvert || MakesNanCanonical(attr))) {
     const Format f = attr.from != Format::kNone ? attr.from : attr.to;
-    for (int i = 0; i < count; ++i) ArithmeticOperand(&c[i], expr::FormatBits(f));
+    for (int i = 0; i < count; ++i) ArithmeticOperand(&c[i], f);
   }
+  saw_f64_ |= IsFloatArithmetic(fn) && (attr.from == Format::kF64 || attr.to == Format::kF64);
   switch (fn) {
     case Fn::kFAdd: return BuildAdd(attr, width, &c[0], &c[1], out);
     case Fn::kFMul: return BuildMul(attr, width, &c[0], &c[1], out);
@@ -725,6 +774,7 @@ bool Builder::Dispatch(Fn fn, uint64_t attr_word, int width, Scalar* c, int coun
       return BuildExtract(attr_word, width, c[0], out);
     default: break;
   }
+  if (fn == Fn::kFNeg) return Plain(fn, attr_word, width, 0, c, count, out);  // a negated product may still be fused
   for (int i = 0; i < count; ++i) SettleScalar(&c[i]);
   if (fn == Fn::kConcat) return BuildConcat(attr_word, width, c, count, out);
   if (expr::IsAssociative(fn)) return BuildMultiset(fn, attr_word, width, c[0], c[1], out);
@@ -746,20 +796,22 @@ bool Builder::Dispatch(Fn fn, uint64_t attr_word, int width, Scalar* c, int coun
     case Fn::kFConvert:
       facts = FactsOf(c[0].node, expr::FormatBits(attr.from)) & expr::kNonNegative;
       if (facts) facts |= expr::kNeverMinusZero;
-      facts |= expr::kCanonicalNan;
+      if (!KeepsNanPattern(attr)) facts |= CanonicalNanOf(attr.to);
       if ((attr.from == Format::kF16 || attr.from == Format::kBf16) && attr.to == Format::kF32)
         facts |= FactsOf(c[0].node, 16) & expr::kNeverMinusZero;
       break;
     case Fn::kFAbs: facts = expr::kNonNegative | expr::kNeverMinusZero; break;
-    case Fn::kEx2: facts = expr::kNonNegative | expr::kNeverMinusZero | expr::kCanonicalNan; break;
-    case Fn::kIntToF: facts = expr::kNeverMinusZero | expr::kCanonicalNan; break;
+    case Fn::kEx2: facts = expr::kNonNegative | expr::kNeverMinusZero | CanonicalNanOf(attr.to); break;
+    case Fn::kIntToF: facts = expr::kNeverMinusZero | CanonicalNanOf(attr.to); break;
     case Fn::kFDiv: case Fn::kFRcp: case Fn::kFSqrt: case Fn::kFRsqrt: case Fn::kLg2: case Fn::kSin: case Fn::kCos:
     case Fn::kTanh:
-      facts = expr::kCanonicalNan;
+      facts = CanonicalNanOf(attr.to);
       break;
     default: break;
   }
-  if (IsFloatArithmetic(fn) && (attr.flags & Attr::kFtz)) facts |= expr::kArithmeticFtz;
+  // Conversions flush f32 only, and integers and truth values are no floats.
+  const bool flushes = IsFloatArithmetic(fn) && fn != Fn::kFToInt && (fn != Fn::kFConvert || attr.to == Format::kF32);
+  if (flushes && (attr.flags & Attr::kFtz)) facts |= expr::kArithmeticFtz;
   return Plain(fn, attr_word, width, facts, c, count, out);
 }
 

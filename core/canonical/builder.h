@@ -30,7 +30,10 @@ class Builder {
   expr::NodeId Settle(expr::NodeId node);
 
   uint64_t hits(Rewrite r) const { return hits_[static_cast<int>(r)]; }
+  // Of all operations built since the last Forget: whether a product may be fused into a sum; f64 arithmetic.
   bool saw_contraction() const { return saw_contraction_; }
+  bool saw_f64() const { return saw_f64_; }
+  void ForgetSights() { saw_contraction_ = saw_f64_ = false; }
   expr::NodeManager& nodes() { return nodes_; }
   // Facts of a value as a float of `width` bits (constants are looked at).
   uint8_t FactsOf(expr::NodeId node, int width) const;
@@ -51,8 +54,8 @@ class Builder {
   bool BuildMatrixStep(uint64_t attr, int width, Scalar* c, Scalar* out);
   bool Plain(expr::Fn fn, uint64_t attr, int width, uint8_t facts, const Scalar* c, int n, Scalar* out);
   void SettleScalar(Scalar* s);
-  void ArithmeticOperand(Scalar* s, int width);
-  bool StripSign(Scalar* s, int width);
+  void ArithmeticOperand(Scalar* s, expr::Format f);
+  bool StripSign(Scalar* s, expr::Format f);
   bool Less(const Scalar& a, const Scalar& b) const;
   bool Same(const Scalar& a, const Scalar& b) const;
   bool IsContractibleMul(expr::NodeId node) const;
@@ -62,7 +65,7 @@ class Builder {
 
   expr::NodeManager& nodes_;
   BuilderOptions options_;
-  bool saw_contraction_ = false;
+  bool saw_contraction_ = false, saw_f64_ = false;
   uint64_t hits_[kRewriteCount] = {};
   std::unordered_map<expr::NodeId, expr::NodeId> settled_;
 };

@@ -29,7 +29,7 @@ namespace samebits::expr {
   X(kShl, "shl") X(kShr, "shr") X(kSar, "sar") X(kICompare, "icmp")                                               \
   /* an instruction modelled as a pure function of its operands' bits, by its spelling */                         \
   X(kIsa, "isa")                                                                                                  \
-  X(kReduceAdd, "reduce_add")
+  X(kReduceAdd, "reduce_add") X(kIConvert, "icvt")
 
 enum class Fn : uint8_t {
 #define X(name, text) name,

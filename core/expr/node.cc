@@ -22,6 +22,7 @@ NodeManager::NodeManager(uint64_t max_nodes) : max_nodes_(max_nodes) {
   AddBuffer("#int", h.Finish());
   Node undef;
   undef.digest = WordHasher(2).Finish();
+  undef.facts = kHoldsUndef;
   nodes_.push_back(undef);
   hashes_.push_back(0);
   identity_.push_back(0);
@@ -65,6 +66,7 @@ bool NodeManager::Make(Fn fn, uint64_t attr, int width, uint8_t facts, const Sca
   for (int c = 0; c < count; ++c) {
     const Scalar& child = children[c];
     scratch_.push_back(static_cast<uint64_t>(child.slots) << 32 | child.node);
+    facts |= nodes_[child.node].facts & kHoldsUndef;
     for (int i = 0; i < child.slots; ++i) {
       const Anchor& a = child.anchor[i];
       int p = 0;
@@ -101,6 +103,7 @@ NodeId NodeManager::MakeMultiset(Fn fn, uint64_t attr, int width, uint8_t facts,
   const size_t identity = scratch_.size();
   for (const ChildRef* c : {&a, &b}) {
     scratch_.push_back(static_cast<uint64_t>(c->slots) << 32 | c->node);
+    facts |= nodes_[c->node].facts & kHoldsUndef;
     for (int i = 0; i < c->slots; ++i) scratch_.push_back(c->map[i]);
   }
   return Intern(fn, attr, width, slots, 2, facts, identity);
