@@ -175,8 +175,9 @@ bool Machine::ExecFloat(const Inst& in) {
   }
   if (in.op == Op::kSub) {
     Value negated;
-    Attr none;
-    if (!FloatApply(Fn::kSignFlip, none, type, {operands[1]}, &negated)) return false;
+    // f64 keeps a NaN operand's sign, so there the negation is the arithmetic one.
+    const Attr none;
+    if (!FloatApply(type == ScalarType::kF64 ? Fn::kFNeg : Fn::kSignFlip, none, type, {operands[1]}, &negated)) return false;
     operands[1] = std::move(negated);
   }
   return FloatApply(fn, attr, type, operands, &result) && Set(Op(in, 0), std::move(result));
@@ -205,6 +206,7 @@ bool Machine::ExecConvert(const Inst& in) {
     }
     if (in.Has(Mod::kSat)) {
       if (symbolic_.HasTerms(v.symbolic)) return Unknown("OPEN_SIZE", "saturating conversion of an open size");
+      if (fw == 64 && !is_signed) return Unmodelled(in);
       if (!Actual(&v, fw, is_signed)) return false;
       const bool ts = isa::IsSigned(to);
       const int64_t lo = ts ? (tw == 64 ? INT64_MIN : -(int64_t{1} << (tw - 1))) : 0;
@@ -222,9 +224,15 @@ bool Machine::ExecConvert(const Inst& in) {
     if (rw > tw && !WidenInt(&v, tw, isa::IsSigned(to), rw)) return false;
     return Set(destination, std::move(v));
   }
-  if (in.Has(Mod::kSat)) return Generic(in, tw, {fw});
   Value result;
-  if (tw <= fw) {
+  if (in.Has(Mod::kSat)) {
+    if (tw > fw) return Unmodelled(in);
+    Attr attr;
+    attr.to = ScalarFormat(to);
+    attr.from = ScalarFormat(from);
+    attr.flags = Attr::kSat;
+    if (!DataUnary(Fn::kIConvert, attr.Encode(), fw, tw, v, &result)) return false;
+  } else if (tw <= fw) {
     if (!Slice(v, 0, tw, &result)) return false;
   } else if (!is_signed) {
     if (!Concat({v, Value::Int(0, tw - fw)}, &result)) return false;
@@ -250,14 +258,16 @@ bool Machine::ConvertFloat(const Inst& in, ScalarType to, ScalarType from) {
   attr.from = ScalarFormat(from);
   attr.flags = FlagsOf(in);
   attr.round = RoundOf(in, Round::kNone);
-  if (attr.to == Format::kNone || attr.from == Format::kNone) return Unknown("TYPE", "conversion type is not modelled");
+  if (attr.to == Format::kNone || attr.from == Format::kNone || expr::FormatBits(attr.to) == 6 || expr::FormatBits(attr.from) == 6)
+    return Unknown("TYPE", "conversion type is not modelled");
   const int tb = expr::FormatBits(attr.to), fb = expr::FormatBits(attr.from);
   const int packed = std::max(PackedCount(to), PackedCount(from));
   const bool to_float = isa::IsFloat(to), from_float = isa::IsFloat(from);
   const Fn fn = to_float && from_float ? Fn::kFConvert : to_float ? Fn::kIntToF : Fn::kFToInt;
   auto convert = [&](const Value& v, Value* out) {
     // Integers known in every lane convert here where the result is exact and simple.
-    if (fn == Fn::kIntToF && v.is_uniform_const() && attr.to == Format::kF32 && attr.round == Round::kRn && fb <= 32) {
+    if (fn == Fn::kIntToF && v.is_uniform_const() && attr.to == Format::kF32 && attr.round == Round::kRn && attr.flags == 0 &&
+        fb <= 32) {
       Value actual = v;
       if (!Actual(&actual, fb, isa::IsSigned(from))) return false;
       *out = Value::Int(std::bit_cast<uint32_t>(static_cast<float>(actual.constant)), 32);
@@ -386,7 +396,7 @@ bool Machine::ExecSetp(const Inst& in) {
   };
   Value p;
   if (!combine(result, &p)) return false;
-  if (d.kind == isa::OperandKind::kRegister && d.pair_reg != isa::kNone32) {
+  if (d.pair_reg != isa::kNone32) {
     Value inverse, q;
     MaskId known;
     Lanes condition;

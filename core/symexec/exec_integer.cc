@@ -33,7 +33,6 @@ bool Machine::Generic(const Inst& in, int result_width, std::initializer_list<in
   if (in.has_unknown_modifier) return Unmodelled(in);
   WordHasher h(77);
   for (const char c : in.name) h.Add(static_cast<uint8_t>(c));
-  nodes_.DescribeIsa(h.Finish64(), {std::string(in.name), operand_widths});
   std::vector<Lanes> lanes(operand_widths.size());
   std::vector<const Lanes*> refs;
   int i = 0;
@@ -110,7 +109,7 @@ bool Machine::ExecInteger(const Inst& in) {
         } else {
           if (!Actual(&a, width, is_signed) || !Actual(&b, width, is_signed)) return false;
           if (!Pointwise(a, b, width, [width, is_signed](int64_t p, int64_t q) -> int64_t {
-                if (width < 64) return (p * q) >> width;
+                if (width < 64) return static_cast<int64_t>(static_cast<uint64_t>(p) * static_cast<uint64_t>(q)) >> width;
                 const __int128 full = is_signed ? static_cast<__int128>(p) * q
                                                 : static_cast<__int128>(static_cast<unsigned __int128>(static_cast<uint64_t>(p)) * static_cast<uint64_t>(q));
                 return static_cast<int64_t>(static_cast<unsigned __int128>(full) >> 64);
@@ -250,7 +249,8 @@ bool Machine::ExecBits(const Inst& in) {
       if (!operand(1, &a) || !operand(2, &b) || !operand(3, &c) || !Get(Op(in, 4), 32, false, &table)) return false;
       if (!table.is_uniform_const()) return Unmodelled(in);
       const unsigned lut = static_cast<unsigned>(table.constant) & 255;
-      if (AsInt(&a) && AsInt(&b) && AsInt(&c) && a.symbolic == 0 && b.symbolic == 0 && c.symbolic == 0) {
+      if (AsInt(&a) && AsInt(&b) && AsInt(&c) && a.symbolic == 0 && b.symbolic == 0 && c.symbolic == 0 &&
+          a.buffer == 0 && b.buffer == 0 && c.buffer == 0) {
         const int64_t *x = space_.array(a.array), *y = space_.array(b.array), *z = space_.array(c.array);
         std::vector<int64_t> values(space_.lanes());
         for (int l = 0; l < space_.lanes(); ++l)
@@ -347,8 +347,12 @@ bool Machine::ExecPredicateLogic(const Inst& in) {
 }
 
 bool Machine::ExecMove(const Inst& in) {
-  if (in.op == Op::kCreatepolicy) return Set(Op(in, 0), Value::Int(0, 64));  // a cache hint: its value never matters
   Value v;
+  if (in.op == Op::kCreatepolicy) {  // a cache hint: memory instructions ignore it, and it is no data
+    Lanes undef;
+    undef.nodes = nodes_.Undef();
+    return Set(Op(in, 0), Value::Bits(undef, 64));
+  }
   if (in.op == Op::kCvta) {
     if (!CheckMods(in, {Mod::kTo, Mod::kGlobal, Mod::kShared, Mod::kLocal, Mod::kParam, Mod::kConst, Mod::kSharedCta}))
       return false;

@@ -33,7 +33,7 @@ bool InputFormat(ScalarType t, FormatId* id, Format* format, int* bits) {
 uint64_t UnitWord(const softfloat::MatrixUnit& u, Format a, Format b) {
   return static_cast<uint64_t>(u.rule) | static_cast<uint64_t>(u.result) << 4 | static_cast<uint64_t>(u.fraction_bits) << 8 |
          static_cast<uint64_t>(static_cast<uint16_t>(u.zero_exponent)) << 16 | static_cast<uint64_t>(a) << 32 |
-         static_cast<uint64_t>(b) << 40 | static_cast<uint64_t>(u.group) << 48;
+         static_cast<uint64_t>(b) << 40;
 }
 
 uint64_t DescriptorField(uint64_t d, int low, int bits) { return d >> low & ((uint64_t{1} << bits) - 1); }
@@ -417,14 +417,14 @@ bool Machine::ExecWgmma(const Inst& in) {
   const uint64_t word = UnitWord(*unit, a_format, b_format);
   const int registers = half_acc ? n / 4 : n / 2;
   if (d.kind != isa::OperandKind::kVector || static_cast<int>(d.count) != registers) return Unmodelled(in);
-  const uint32_t sequence = shared_.matrix[active[0]].issued;
+  matrix_in_use_ = true;
   for (int r = 0; r < registers; ++r) {
     const Operand& reg = Element(d, r);
     if (reg.kind != isa::OperandKind::kRegister) return Unmodelled(in);
-    const uint32_t slot = first_register_ + reg.reg;
+    const size_t slot = (first_register_ + reg.reg) * static_cast<size_t>(groups);
     const int elements = half_acc ? 2 : 1;
     // An accumulator in flight may be continued by the next matrix instruction.
-    in_flight_[slot] = 0;
+    for (const int g : active) in_flight_[slot + g] = 0;
     Value old;
     if (accumulate && !GetRegister(reg.reg, &old)) return false;
     std::vector<Value> parts;
@@ -446,13 +446,15 @@ bool Machine::ExecWgmma(const Inst& in) {
     }
     Value result;
     if (!Concat(parts, &result) || !SetRegister(reg.reg, std::move(result))) return false;
-    in_flight_[slot] = sequence;
+    for (const int g : active) in_flight_[slot + g] = shared_.matrix[g].issued;
   }
   if (a_in_registers) {
     const Operand& a = Op(in, 1);
     for (uint32_t i = 0; i < a.count; ++i)
       if (Element(a, static_cast<int>(i)).kind == isa::OperandKind::kRegister)
-        matrix_sources_[first_register_ + Element(a, static_cast<int>(i)).reg] = sequence;
+        for (const int g : active)
+          matrix_sources_[(first_register_ + Element(a, static_cast<int>(i)).reg) * static_cast<size_t>(groups) + g] =
+              shared_.matrix[g].issued;
   }
   return true;
 }

@@ -159,8 +159,8 @@ bool Machine::SharedWrite(const std::vector<int64_t>& addresses, uint32_t bytes,
   if (!ToPieces(value, static_cast<int>(bytes) * 8, &pieces)) return false;
   uint32_t at = 0;
   for (size_t i = 0; i < pieces.size(); ++i) {
-    // Sub-byte pieces join their neighbours first.
-    if (pieces[i].bits % 8 != 0) {
+    // Pieces below the unit of shared memory join their neighbours first.
+    if (pieces[i].bits % (8 * shared_.granule()) != 0) {
       Lanes joined;
       if (!ToLanes(value, static_cast<int>(bytes) * 8, &joined)) return false;
       pieces.clear();
@@ -170,6 +170,7 @@ bool Machine::SharedWrite(const std::vector<int64_t>& addresses, uint32_t bytes,
   }
   for (const Piece& p : pieces) {
     const uint32_t n = p.bits / 8u;
+    if (n % shared_.granule() != 0) return Unknown("WIDTH", "shared-memory write of less than the model's unit");
     for (int l = 0; l < space_.lanes(); ++l) {
       if (!space_.Test(mask, l)) continue;
       Scalar s = ops_.At(p.lanes, l);
@@ -329,13 +330,18 @@ bool Machine::ExecLoad(const Inst& in) {
     }
   }
   const Operand& destination = Op(in, 0);
-  // A signed type sign-extends into a wider register.
-  if (count == 1 && isa::IsSigned(type)) {
-    const Operand& d = destination.kind == OperandKind::kVector && destination.count == 1 ? Element(destination, 0) : destination;
-    if (d.kind == OperandKind::kRegister && RegisterWidth(d.reg) > static_cast<int>(bytes) * 8 && values[0].is_bits()) {
+  // Into a wider register a signed type extends its sign, others zeros.
+  const int width = static_cast<int>(bytes) * 8;
+  for (int i = 0; i < count; ++i) {
+    const bool vector = destination.kind == OperandKind::kVector && i < static_cast<int>(destination.count);
+    const Operand& d = vector ? Element(destination, i) : destination;
+    if (d.kind != OperandKind::kRegister || RegisterWidth(d.reg) <= width) continue;
+    if (values[i].is_int()) {
+      if (!WidenInt(&values[i], width, isa::IsSigned(type), RegisterWidth(d.reg))) return false;
+    } else if (isa::IsSigned(type) && values[i].is_bits()) {
       Value wide;
-      if (!DataUnary(Fn::kSignExtend, bytes * 8, static_cast<int>(bytes) * 8, RegisterWidth(d.reg), values[0], &wide)) return false;
-      values[0] = std::move(wide);
+      if (!DataUnary(Fn::kSignExtend, bytes * 8, width, RegisterWidth(d.reg), values[i], &wide)) return false;
+      values[i] = std::move(wide);
     }
   }
   return SetMany(destination, std::move(values));
@@ -369,6 +375,15 @@ bool Machine::SplitConcats(absl::InlinedVector<Piece, 4>* pieces) {
   return true;
 }
 
+// Some executing lane's value depends on what was never written.
+bool Machine::HoldsUndef(const Lanes& v) const {
+  if (v.uniform()) return (nodes_[v.nodes].facts & expr::kHoldsUndef) != 0;
+  const uint32_t* ids = space_.nodes(v.nodes & ~kMixed);
+  for (int l = 0; l < space_.lanes(); ++l)
+    if (space_.Test(exec_, l) && (nodes_[ids[l]].facts & expr::kHoldsUndef) != 0) return true;
+  return false;
+}
+
 bool Machine::GlobalStore(const Address& a, int64_t offset, uint32_t bytes, const Value& value, bool atomic) {
   if (!a.value.is_int()) return Unknown("STORE_ON_DATA", "store to an address that depends on loaded data");
   absl::InlinedVector<Piece, 4> pieces;
@@ -381,6 +396,11 @@ bool Machine::GlobalStore(const Address& a, int64_t offset, uint32_t bytes, cons
     pieces.clear();
     pieces.push_back({std::move(joined), static_cast<uint8_t>(bytes * 8)});
   }
+  for (const Piece& p : pieces)
+    if (HoldsUndef(p.lanes))
+      return Unknown("UNDEFINED_VALUE", "stores a value that depends on a register or on shared memory that was never written");
+  if (guarded_store_ && HoldsUndef(store_guard_))
+    return Unknown("UNDEFINED_VALUE", "stores under a condition that depends on a register that was never written");
   int64_t at = offset;
   for (Piece& p : pieces) {
     Store s;
@@ -427,14 +447,7 @@ bool Machine::ExecStore(const Inst& in) {
   if (space == StateSpace::kParam) {
     if (target.kind != OperandKind::kAddress || target.symbol == isa::kNone32) return Unknown("PARAM_ADDRESS", "parameter written through a register");
     for (size_t i = 0; i < values.size(); ++i) {
-      Value& slot = params_[{current_serial_, target.symbol, target.imm + static_cast<int64_t>(i * bytes)}];
-      if (slot.kind == Value::Kind::kUndef || slot.width != values[i].width) {
-        slot = values[i];
-      } else {
-        Value merged;
-        if (!Blend(exec_, values[i], slot, &merged)) return false;
-        slot = std::move(merged);
-      }
+      if (!SetParam({current_serial_, target.symbol, target.imm + static_cast<int64_t>(i * bytes)}, std::move(values[i]))) return false;
     }
     return true;
   }
@@ -535,18 +548,19 @@ bool Machine::ExecCopyAsync(const Inst& in) {
     full = space_.And(full, exec_);
     if (odd) {
       // Some lanes copy a part: element by element.
+      const uint32_t unit = std::max(shared_.granule(), 2u);
       for (int l = 0; l < space_.lanes(); ++l) {
         if (!space_.Test(exec_, l)) continue;
         const int64_t n = array[l] + source.constant;
-        if (source.symbolic != 0 || n < 0 || n > bytes || n % 2 != 0) return Unknown("COPY_SIZE", "asynchronous copy of an odd size");
+        if (source.symbolic != 0 || n < 0 || n > bytes || n % unit != 0) return Unknown("COPY_SIZE", "asynchronous copy of an odd size");
       }
       Value data;
-      const uint32_t unit = 2;
       for (uint32_t at = 0; at < bytes; at += unit) {
         if (!GlobalLoad(from, at, unit, &data)) return false;
+        result_.loads.back().async = true;
         const MaskId live = space_.And(exec_, space_.MaskWhere([&](int l) { return static_cast<int64_t>(at) < array[l] + source.constant; }));
         Value mixed;
-        if (!Blend(live, data, Value::Int(0, 16), &mixed)) return false;
+        if (!Blend(live, data, Value::Int(0, static_cast<int>(unit) * 8), &mixed)) return false;
         if (!SharedWrite(addresses, unit, exec_, mixed, 1)) return false;
         for (int64_t& a : addresses) a += unit;
       }
@@ -556,6 +570,7 @@ bool Machine::ExecCopyAsync(const Inst& in) {
   Value data;
   if (!GlobalLoad(from, 0, bytes, &data)) return false;
   result_.loads.back().mask = full;
+  result_.loads.back().async = true;
   const MaskId zero = space_.AndNot(exec_, full);
   if (full != kNoLanes) {
     const Piece& p = data.pieces[0];

@@ -37,6 +37,7 @@ bool Machine::ExecShfl(const Inst& in) {
       if (!space_.Test(exec_, l)) continue;
       const uint32_t members = static_cast<uint32_t>(space_.array(m.array)[l] + m.constant);
       const int base = l & ~31;
+      if ((members >> (l & 31) & 1) == 0) return Unknown("MEMBER_MASK", "a lane is not in the member mask that it names");
       for (int i = 0; i < 32 && base + i < space_.lanes(); ++i)
         if (members >> i & 1 && !space_.Test(exec_, base + i))
           return Unknown("MEMBER_MASK", "lanes named in the member mask do not execute the instruction together");
@@ -96,8 +97,7 @@ bool Machine::ExecShfl(const Inst& in) {
     moved = std::move(mixed);
   }
   const isa::Operand& d = Op(in, 0);
-  if (d.kind == isa::OperandKind::kRegister && d.pair_reg != isa::kNone32 &&
-      !SetRegister(d.pair_reg, Value::Predicate(space_.InternMask(in_range))))
+  if (d.pair_reg != isa::kNone32 && !SetRegister(d.pair_reg, Value::Predicate(space_.InternMask(in_range))))
     return false;
   if (d.kind == isa::OperandKind::kSink) return true;
   return SetRegister(d.reg, std::move(moved));
@@ -118,7 +118,10 @@ bool Machine::ExecVote(const Inst& in) {
     r.array = o.id;
     return r;
   };
-  if (in.op == Op::kActivemask) return Set(Op(in, 0), per_warp([&](int l) { return space_.Test(exec_, l); }));
+  if (in.op == Op::kActivemask) {
+    if (!WarpsAreFull(exec_)) return Unknown("MEMBER_MASK", "active mask of a diverged warp");
+    return Set(Op(in, 0), per_warp([&](int l) { return space_.Test(exec_, l); }));
+  }
   if (in.op == Op::kElectSync) {
     if (!WarpsAreFull(exec_)) return Unknown("MEMBER_MASK", "elect in a diverged warp");
     const isa::Operand& d = Op(in, 0);
@@ -131,6 +134,13 @@ bool Machine::ExecVote(const Inst& in) {
   }
   if (!CheckMods(in, {Mod::kSync, Mod::kAll, Mod::kAny, Mod::kUni, Mod::kBallot})) return false;
   if (!WarpsAreFull(exec_)) return Unknown("MEMBER_MASK", "vote in a diverged warp");
+  if (in.Has(Mod::kSync)) {
+    Value m;
+    if (!Get(Op(in, 2), 32, false, &m)) return false;
+    if (!AsInt(&m) || !m.is_uniform_const()) return Unknown("MEMBER_MASK", "member mask is not known");
+    const uint32_t warp = space_.lanes() >= 32 ? 0xffffffffu : (1u << space_.lanes()) - 1;
+    if ((static_cast<uint32_t>(m.constant) & warp) != warp) return Unknown("MEMBER_MASK", "vote of a part of a warp is not modelled");
+  }
   Value p;
   MaskId known;
   Lanes condition;
@@ -210,6 +220,7 @@ bool Machine::ExecSync(const Inst& in) {
   if (in.op == Op::kFence && in.Has(Mod::kProxy)) {
     // Only the generic-to-asynchronous fence orders what the model knows; other proxies have no accesses here.
     if (!CheckMods(in, {Mod::kProxy, Mod::kAsync, Mod::kSharedCta, Mod::kGlobal})) return false;
+    if (in.Has(Mod::kGlobal)) return true;  // of global memory only
     for (int l = 0; l < space_.lanes(); ++l)
       if (space_.Test(exec_, l)) ++shared_.proxy_fences[l];
     return true;

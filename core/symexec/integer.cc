@@ -22,14 +22,9 @@ int64_t WrapTo(int64_t v, int width, bool is_signed) {
   return static_cast<int64_t>(low);
 }
 
-expr::Format PatternFormat(int width) {
-  switch (width) {
-    case 1: return expr::Format::kB1;
-    case 8: return expr::Format::kB8;
-    case 16: return expr::Format::kB16;
-    case 32: return expr::Format::kB32;
-    default: return expr::Format::kB64;
-  }
+// Width of operands as a format: what is read from memory has no width of its own.
+expr::Format BitsFormat(int width) {
+  return width == 64 ? expr::Format::kB64 : width == 32 ? expr::Format::kB32 : width == 16 ? expr::Format::kB16 : expr::Format::kB8;
 }
 
 bool CompareInts(Compare compare, int64_t a, int64_t b, bool is_signed) {
@@ -73,7 +68,7 @@ bool Machine::Actual(Value* v, int width, bool is_signed) {
   const __int128 lo = is_signed ? -(static_cast<__int128>(1) << (width - 1)) : 0;
   const __int128 hi = is_signed ? (static_cast<__int128>(1) << (width - 1)) - 1 : (static_cast<__int128>(1) << width) - 1;
   if (symbolic_.HasTerms(v->symbolic)) {
-    result_.assumptions.push_back("no integer overflow in index arithmetic of open sizes");
+    Assume("no integer overflow in index arithmetic of open sizes");
     return true;
   }
   const Interval r = RangeOf(*v);
@@ -354,7 +349,7 @@ bool Machine::IntShift(Fn fn, const Value& a, const Value& b, int width, Value* 
     if (symbolic_.HasTerms(x.symbolic) || symbolic_.HasTerms(n.symbolic)) return DataBinary(fn, 0, width, x, n, out);
     const bool is_signed = fn == Fn::kSar;
     if (!Actual(&x, width, is_signed) || !Actual(&n, 32, false)) return false;
-    if (constant_amount && x.array != 0 && x.symbolic != 0 && amount < 63) {
+    if (constant_amount && x.array != 0 && x.symbolic != 0 && amount < 63 && (is_signed || RangeOf(x).lo >= 0)) {
       const int bits = std::min(symbolic_[x.symbolic].trailing_zeros, 62);
       Value low, high;
       if (bits > 0 && Decompose(x, bits, &low, &high)) {
@@ -418,7 +413,8 @@ bool Machine::IntDivide(bool remainder, const Value& a, const Value& b, int widt
   if (!AsInt(&x) || !AsInt(&y) || symbolic_.HasTerms(x.symbolic) || symbolic_.HasTerms(y.symbolic))
     return DataBinary(fn, attr.Encode(), width, a, b, out);
   if (!Actual(&x, width, is_signed) || !Actual(&y, width, is_signed)) return false;
-  if (y.is_uniform_const() && y.constant > 0 && x.array != 0 && x.symbolic != 0 && RangeOf(x).lo >= 0) {
+  if (y.is_uniform_const() && y.constant > 0 && x.array != 0 && x.symbolic != 0 && RangeOf(x).lo >= 0 &&
+      RangeOf(x).hi <= INT64_MAX) {
     // lanes + blocks with blocks a multiple of the divisor: the parts divide apart.
     const int64_t d = y.constant;
     bool multiple = true;
@@ -473,7 +469,7 @@ bool Machine::IntCompare(Compare compare, const Value& a, const Value& b, int wi
     const bool null = (a.buffer == 0 && a.is_uniform_const() && a.constant == 0) ||
                       (b.buffer == 0 && b.is_uniform_const() && b.constant == 0);
     if (null && (compare == Compare::kEq || compare == Compare::kNe)) {
-      result_.assumptions.push_back("pointer arguments are not null");
+      Assume("pointer arguments are not null");
       *out = Value::Predicate(compare == Compare::kNe ? kAllLanes : kNoLanes);
       return true;
     }
@@ -485,15 +481,16 @@ bool Machine::IntCompare(Compare compare, const Value& a, const Value& b, int wi
   if (!AsInt(&x) || !AsInt(&y) || symbolic_.HasTerms(x.symbolic) || symbolic_.HasTerms(y.symbolic)) {
     if (x.is_int() && y.is_int() && x.symbolic == y.symbolic && (compare == Compare::kEq || compare == Compare::kNe || is_signed)) {
       // The open parts cancel.
+      if (compare != Compare::kEq && compare != Compare::kNe) Assume("no integer overflow in index arithmetic of open sizes");
       x.symbolic = y.symbolic = 0;
     } else {
       Lanes lx, ly, lz;
       if (!ToLanes(x, width, &lx) || !ToLanes(y, width, &ly)) return false;
       Attr attr;
       attr.compare = compare;
+      attr.from = BitsFormat(width);
       if (is_signed) attr.flags = Attr::kSigned;
       if (compare == Compare::kEq || compare == Compare::kNe) attr.flags = 0;
-      attr.from = PatternFormat(width);
       const Lanes* operands[2] = {&lx, &ly};
       if (!ops_.Apply(Fn::kICompare, attr.Encode(), 1, operands, &lz)) return OutOfAnchors();
       *out = Value::Bits(std::move(lz), 1);
@@ -502,10 +499,15 @@ bool Machine::IntCompare(Compare compare, const Value& a, const Value& b, int wi
   }
   if (!Actual(&x, width, is_signed) || !Actual(&y, width, is_signed)) return false;
   const bool as_signed = is_signed || width < 64;
+  const auto wraps = [this](const Value& v) {
+    const Interval r = RangeOf(v);
+    return r.lo < INT64_MIN || r.hi > INT64_MAX;
+  };
+  const bool ordered = as_signed && !wraps(x) && !wraps(y);  // ranges and cancelling keep the order
   const int64_t *p = space_.array(x.array), *q = space_.array(y.array);
   if (x.symbolic == y.symbolic) {
     // Equal symbolic parts cancel where order survives it.
-    if (x.symbolic == 0 || as_signed) {
+    if (x.symbolic == 0 || ordered) {
       if (x.array == 0 && y.array == 0) {
         *out = Value::Predicate(CompareInts(compare, x.constant, y.constant, as_signed) ? kAllLanes : kNoLanes);
       } else {
@@ -517,7 +519,7 @@ bool Machine::IntCompare(Compare compare, const Value& a, const Value& b, int wi
     }
   }
   // Decided by ranges?
-  if (as_signed) {
+  if (ordered) {
     const Interval rx = RangeOf(x), ry = RangeOf(y);
     int decided = -1;
     switch (compare) {

@@ -91,6 +91,12 @@ bool Machine::OutOfAnchors() {
   return Unknown("TOO_MANY_ANCHORS", "one value depends on more separate addresses than the checker keeps");
 }
 
+void Machine::Assume(std::string_view what) {
+  for (const std::string& a : result_.assumptions)
+    if (a == what) return;
+  result_.assumptions.emplace_back(what);
+}
+
 bool Machine::CheckMods(const Inst& in, std::initializer_list<Mod> allowed) {
   if (in.has_unknown_modifier) return Unknown("UNMODELLED_MODIFIER", "modifier of '" + std::string(in.name) + "' is not known");
   for (int i = 0; i < in.mod_count; ++i)
@@ -194,8 +200,8 @@ Execution Machine::Run() {
   const isa::Function& f = module_.functions[entry_];
   registers_.resize(f.registers.size());
   defined_.assign(f.registers.size(), kNoLanes);
-  in_flight_.assign(f.registers.size(), 0);
-  matrix_sources_.assign(f.registers.size(), 0);
+  in_flight_.assign(f.registers.size() * shared_.matrix.size(), 0);
+  matrix_sources_ = in_flight_;
   std::vector<Fiber> fibers(1);
   fibers[0].mask = kAllLanes;
   fibers[0].frames.push_back({entry_, 0, 0, nullptr, 0});
@@ -388,6 +394,7 @@ bool Machine::BranchOnData(std::vector<Fiber>& fibers, size_t which, const Inst&
     std::map<uint32_t, std::pair<Value, MaskId>> after;
   };
   Side sides[2];
+  std::vector<ParamKey> written_params;
   const uint64_t budget = result_.steps + 4'000'000;
   for (int s = 0; s < 2; ++s) {
     const bool take = s == 0;
@@ -395,12 +402,15 @@ bool Machine::BranchOnData(std::vector<Fiber>& fibers, size_t which, const Inst&
     own[0] = fiber;
     own[0].pc = take ? target : fiber.pc + 1;
     log_ = &sides[s].log;
+    std::vector<ParamKey>* const outer_params = param_log_;
+    param_log_ = &written_params;
     ++data_depth_;
     const uint64_t limit = limits_.max_steps;
     limits_.max_steps = std::min(limit, budget);
     const bool ok = RunFibers(own, join, depth);
     limits_.max_steps = limit;
     --data_depth_;
+    param_log_ = outer_params;
     log_ = outer;
     if (!ok) return false;
     if (own.size() != 1 || own[0].mask != fiber.mask) {
@@ -413,8 +423,12 @@ bool Machine::BranchOnData(std::vector<Fiber>& fibers, size_t which, const Inst&
       defined_[it->reg] = it->defined;
     }
   }
+  // Parameters that a side passed end with it: a read after the join finds none.
+  for (const ParamKey& key : written_params) params_.erase(key);
+  if (param_log_ != nullptr) param_log_->insert(param_log_->end(), written_params.begin(), written_params.end());
   function_ = &module_.functions[frame.function];
   first_register_ = frame.first_register;
+  current_serial_ = frame.serial;
   current_ = &in;
   exec_ = fiber.mask;
   std::vector<uint32_t> written;
@@ -441,8 +455,8 @@ bool Machine::BranchOnData(std::vector<Fiber>& fibers, size_t which, const Inst&
     } else if (values[0].kind == Value::Kind::kUndef || values[1].kind == Value::Kind::kUndef ||
                space_.And(defined[0], exec_) != exec_ || space_.And(defined[1], exec_) != exec_) {
       // Written on one side only and never before: dead after the join, or undefined where it is read.
-      registers_[reg] = Value{};
-      defined_[reg] = kNoLanes;
+      defined_[reg] = space_.AndNot(defined_[reg], exec_);
+      if (defined_[reg] == kNoLanes) registers_[reg] = Value{};
       continue;
     } else if (values[0].buffer != 0 || values[1].buffer != 0) {
       return Unknown("ADDRESS_ON_DATA", "an address depends on a data-dependent branch");
@@ -461,6 +475,27 @@ bool Machine::BranchOnData(std::vector<Fiber>& fibers, size_t which, const Inst&
   return true;
 }
 
+namespace {
+
+// Instructions whose whole effect is on their own lane's registers: those may run under a data-dependent predicate.
+bool FillsRegistersOnly(Op op) {
+  switch (op) {
+    case Op::kAdd: case Op::kSub: case Op::kMul: case Op::kFma: case Op::kMad: case Op::kDiv: case Op::kMin:
+    case Op::kMax: case Op::kAbs: case Op::kNeg: case Op::kRcp: case Op::kSqrt: case Op::kRsqrt: case Op::kEx2:
+    case Op::kLg2: case Op::kSin: case Op::kCos: case Op::kTanh: case Op::kCopysign: case Op::kTestp: case Op::kMul24:
+    case Op::kMad24: case Op::kSad: case Op::kRem: case Op::kPopc: case Op::kClz: case Op::kBfind: case Op::kBrev:
+    case Op::kAnd: case Op::kOr: case Op::kXor: case Op::kNot: case Op::kCnot: case Op::kShl: case Op::kShr:
+    case Op::kShf: case Op::kBfe: case Op::kBfi: case Op::kLop3: case Op::kPrmt: case Op::kMov: case Op::kCvta:
+    case Op::kCvt: case Op::kSetp: case Op::kSet: case Op::kSelp: case Op::kLd: case Op::kLdu: case Op::kPrefetch:
+    case Op::kPrefetchu: case Op::kNanosleep: case Op::kCreatepolicy:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 // An instruction under a data-dependent predicate: executed, then its results selected.
 bool Machine::ExecuteGuarded(const Inst& in, const Lanes& condition, bool negated) {
   Lanes guard = condition;
@@ -475,36 +510,61 @@ bool Machine::ExecuteGuarded(const Inst& in, const Lanes& condition, bool negate
     guarded_store_ = false;
     return ok;
   }
-  switch (in.op) {
-    case Op::kSt: case Op::kAtom: case Op::kRed: case Op::kCpAsync: case Op::kStmatrix: case Op::kShfl: case Op::kMma:
-    case Op::kWgmmaMmaAsync: case Op::kVote: case Op::kReduxSync: case Op::kLdmatrix:
-      return Unknown("GUARDED_ON_DATA", "'" + std::string(in.name) + "' under a data-dependent predicate");
-    default: break;
-  }
+  if (!FillsRegistersOnly(in.op))
+    return Unknown("GUARDED_ON_DATA", "'" + std::string(in.name) + "' under a data-dependent predicate");
   std::vector<Undo> log;
   std::vector<Undo>* const outer = log_;
   log_ = &log;
   const bool ok = Execute(in);
   log_ = outer;
   if (!ok) return false;
+  std::vector<uint32_t> done;
   for (const Undo& u : log) {
+    if (std::find(done.begin(), done.end(), u.reg) != done.end()) continue;  // named twice: the first undo is the old value
+    done.push_back(u.reg);
     const Value fresh = registers_[u.reg];
     const int width = fresh.width;
     if (fresh.buffer != 0 || u.value.buffer != 0) return Unknown("ADDRESS_ON_DATA", "an address depends on a data-dependent predicate");
     if (log_ != nullptr) log_->push_back(u);
     Value old = u.value;
-    if (old.kind == Value::Kind::kUndef || space_.And(u.defined, exec_) != exec_) {
-      Lanes undef;
-      undef.nodes = nodes_.Undef();
-      old = Value::Bits(undef, width);
-    }
+    Lanes undef;
+    undef.nodes = nodes_.Undef();
+    if (old.kind == Value::Kind::kUndef) old = Value::Bits(undef, width);
     Lanes a, b, selected;
     if (!ToLanes(fresh, width, &a) || !ToLanes(old, width, &b)) return false;
+    if (const MaskId missing = space_.AndNot(exec_, u.defined); missing != kNoLanes) {
+      const Lanes known = b;
+      if (!ops_.Blend(missing, undef, known, &b)) return OutOfAnchors();
+    }
     const Lanes* operands[3] = {&guard, &a, &b};
     if (!ops_.Apply(Fn::kSelect, 0, width, operands, &selected)) return OutOfAnchors();
     registers_[u.reg] = Value::Bits(std::move(selected), width);
     defined_[u.reg] = space_.Or(u.defined, exec_);
   }
+  return true;
+}
+
+// Lanes that do not execute keep what was passed for them; parameters are written in the pieces they were written in.
+bool Machine::SetParam(const ParamKey& key, Value value) {
+  const auto [serial, symbol, offset] = key;
+  const int64_t bytes = value.width / 8;
+  for (auto it = params_.lower_bound({serial, symbol, offset - 16});
+       it != params_.end() && std::get<0>(it->first) == serial && std::get<1>(it->first) == symbol &&
+       std::get<2>(it->first) < offset + bytes;
+       ++it) {
+    const int64_t first = std::get<2>(it->first), end = first + it->second.width / 8;
+    if (end <= offset || (first == offset && end == offset + bytes)) continue;
+    return Unknown("PARAM_WRITE", "parameter written in pieces that overlap");
+  }
+  if (param_log_ != nullptr) param_log_->push_back(key);
+  Value& slot = params_[key];
+  if (slot.kind == Value::Kind::kUndef || exec_ == kAllLanes) {
+    slot = std::move(value);
+    return true;
+  }
+  Value merged;
+  if (!Blend(exec_, value, slot, &merged)) return false;
+  slot = std::move(merged);
   return true;
 }
 
@@ -531,11 +591,11 @@ bool Machine::Call(Fiber& fiber, const Inst& in) {
         const uint32_t own = fiber.frames.back().serial;
         for (auto it = params_.lower_bound({own, a.symbol, INT64_MIN});
              it != params_.end() && std::get<0>(it->first) == own && std::get<1>(it->first) == a.symbol; ++it)
-          params_[{serial, target.params[i], std::get<2>(it->first)}] = it->second;
+          if (!SetParam({serial, target.params[i], std::get<2>(it->first)}, it->second)) return false;
       } else {
         Value v;
         if (!Get(a, static_cast<int>(module_.symbols[target.params[i]].size) * 8, false, &v)) return false;
-        params_[{serial, target.params[i], 0}] = std::move(v);
+        if (!SetParam({serial, target.params[i], 0}, std::move(v))) return false;
       }
     }
   }
@@ -543,8 +603,8 @@ bool Machine::Call(Fiber& fiber, const Inst& in) {
   Frame frame{callee.function, static_cast<uint32_t>(registers_.size()), fiber.pc + 1, &in, serial};
   registers_.resize(registers_.size() + target.registers.size());
   defined_.resize(registers_.size(), kNoLanes);
-  in_flight_.resize(registers_.size(), 0);
-  matrix_sources_.resize(registers_.size(), 0);
+  in_flight_.resize(registers_.size() * shared_.matrix.size(), 0);
+  matrix_sources_.resize(in_flight_.size(), 0);
   for (size_t i = 0; i < register_args.size(); ++i) {
     registers_[frame.first_register + target.params[i]] = std::move(register_args[i]);
     defined_[frame.first_register + target.params[i]] = fiber.mask;
@@ -585,7 +645,8 @@ bool Machine::Return(std::vector<Fiber>& fibers, size_t which) {
       for (auto it = params_.lower_bound({frame.serial, callee.returns[i], INT64_MIN});
            it != params_.end() && std::get<0>(it->first) == frame.serial && std::get<1>(it->first) == callee.returns[i]; ++it)
         moved.push_back({std::get<2>(it->first), it->second});
-      for (auto& [offset, v] : moved) params_[{caller.serial, r.symbol, offset}] = std::move(v);
+      for (auto& [offset, v] : moved)
+        if (!SetParam({caller.serial, r.symbol, offset}, std::move(v))) return false;
     } else if (r.kind == OperandKind::kRegister) {
       const auto it = params_.find({frame.serial, callee.returns[i], 0});
       if (it == params_.end()) return Unknown("CALL_ARGUMENTS", "function returns nothing");
@@ -597,6 +658,22 @@ bool Machine::Return(std::vector<Fiber>& fibers, size_t which) {
   }
   return true;
 }
+
+namespace {
+
+// Instructions whose effect depends on which lanes take part, or on what the lane has awaited.
+bool NeedsOtherLanes(Op op) {
+  switch (op) {
+    case Op::kShfl: case Op::kVote: case Op::kActivemask: case Op::kElectSync: case Op::kMatch: case Op::kReduxSync:
+    case Op::kMma: case Op::kLdmatrix: case Op::kStmatrix: case Op::kBarWarpSync: case Op::kCpAsyncCommitGroup:
+    case Op::kCpAsyncWaitGroup: case Op::kCpAsyncWaitAll:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
 
 // The instruction where all paths from a branch meet again; kNone32 if none before the function's end.
 uint32_t Machine::Postdominator(uint32_t function, uint32_t pc) {
@@ -660,6 +737,8 @@ uint32_t Machine::Postdominator(uint32_t function, uint32_t pc) {
 }
 
 bool Machine::Execute(const Inst& in) {
+  if (data_depth_ > 0 && NeedsOtherLanes(in.op))
+    return Unknown("WARP_IN_BRANCH", "'" + std::string(in.name) + "' under a data-dependent branch");
   switch (in.op) {
     case Op::kAdd: case Op::kSub: case Op::kMul: case Op::kFma: case Op::kMad: case Op::kDiv: case Op::kMin:
     case Op::kMax: case Op::kAbs: case Op::kNeg: case Op::kRcp: case Op::kSqrt: case Op::kRsqrt: case Op::kEx2:

@@ -76,6 +76,7 @@ struct Load {
   MaskId mask = 0;
   uint32_t bytes = 0;
   uint32_t block_epoch = 0, order = 0, line = 0;
+  bool async = false;           // may happen at any time from here to its wait
 };
 
 struct Execution {
@@ -129,6 +130,7 @@ class Machine {
   bool Split(std::vector<uint32_t> group_of_block);
   bool Unmodelled(const Inst& in);
   bool OutOfAnchors();
+  void Assume(std::string_view what);  // a condition of the result, kept once
   bool CheckMods(const Inst& in, std::initializer_list<isa::ptx::Mod> allowed);
   bool CheckBudget();
 
@@ -220,6 +222,7 @@ class Machine {
   bool LocalWrite(const Value& address, uint32_t bytes, const Value& value);
   bool GlobalLoad(const Address& a, int64_t offset, uint32_t bytes, Value* out);
   bool SplitConcats(absl::InlinedVector<Piece, 4>* pieces);
+  bool HoldsUndef(const Lanes& v) const;
   bool GlobalStore(const Address& a, int64_t offset, uint32_t bytes, const Value& value, bool atomic);
   bool WarpsAreFull(MaskId mask) const;
   bool MatrixStep(uint64_t unit, const Lanes& acc, const Lanes& a, const Lanes& b, Lanes* out);
@@ -246,8 +249,9 @@ class Machine {
   Lanes store_guard_;
   std::vector<Value> registers_;
   std::vector<MaskId> defined_;
-  std::vector<uint32_t> in_flight_;      // per register: matrix group (of all warpgroups) writing it, 0 none
-  std::vector<uint32_t> matrix_sources_; // per register: last matrix group that reads it as operand A
+  // Per register and warpgroup: last matrix group that writes it, and that reads it as operand A; 0 none.
+  std::vector<uint32_t> in_flight_, matrix_sources_;
+  bool InFlight(const std::vector<uint32_t>& last, uint32_t r, MaskId lanes) const;
   struct Undo {
     uint32_t reg;
     Value value;
@@ -261,7 +265,10 @@ class Machine {
   std::vector<int64_t> local_base_;
   uint32_t shared_bytes_ = 0, local_bytes_ = 0;
   std::unique_ptr<SharedMemory> local_;  // lanes * local_bytes_, unordered
-  std::map<std::tuple<uint32_t, uint32_t, int64_t>, Value> params_;  // activation, symbol, offset
+  using ParamKey = std::tuple<uint32_t, uint32_t, int64_t>;  // activation, symbol, offset
+  bool SetParam(const ParamKey& key, Value value);
+  std::map<ParamKey, Value> params_;
+  std::vector<ParamKey>* param_log_ = nullptr;  // writes of a data-dependent side
   std::vector<bool> stored_buffers_, loaded_buffers_;
   std::vector<std::array<Value, 3>> tid_;
   std::unordered_map<uint64_t, uint32_t> postdominators_;
@@ -269,7 +276,7 @@ class Machine {
   uint32_t order_ = 0, serial_ = 0, steps_since_check_ = 0;
   uint32_t current_serial_ = 0;
   bool has_exit_ = false;
-  uint32_t matrix_issued_ = 1;
+  bool matrix_in_use_ = false;  // some warpgroup has issued a matrix instruction
 };
 
 }  // namespace samebits::symexec

@@ -1,5 +1,6 @@
 // Registers, operands, and the change between integers and data.
 
+#include <algorithm>
 #include <bit>
 
 #include "core/symexec/machine.h"
@@ -11,17 +12,24 @@ using expr::Scalar;
 using isa::OperandKind;
 using isa::Special;
 
+// Some lane's warpgroup has a matrix instruction under way that `last` names for register r.
+bool Machine::InFlight(const std::vector<uint32_t>& last, uint32_t r, MaskId lanes) const {
+  const size_t groups = shared_.matrix.size();
+  for (size_t g = 0; g < groups; ++g) {
+    if (last[r * groups + g] <= shared_.matrix[g].completed) continue;
+    for (int l = static_cast<int>(g) * 128; l < std::min(static_cast<int>(g + 1) * 128, space_.lanes()); ++l)
+      if (space_.Test(lanes, l)) return true;
+  }
+  return false;
+}
+
 bool Machine::GetRegister(uint32_t reg, Value* out) {
   const uint32_t r = first_register_ + reg;
   const Value& v = registers_[r];
   const int width = RegisterWidth(reg);
-  if (in_flight_[r] != 0) {
-    for (AsyncGroups& g : shared_.matrix)
-      if (in_flight_[r] > g.completed)
-        return Race("register " + std::string(function_->registers[reg].name) +
-                    " read before the asynchronous matrix instruction that writes it was waited for");
-    in_flight_[r] = 0;
-  }
+  if (matrix_in_use_ && InFlight(in_flight_, r, exec_))
+    return Race("register " + std::string(function_->registers[reg].name) +
+                " read before the asynchronous matrix instruction that writes it was waited for");
   if (v.kind == Value::Kind::kUndef) {
     Lanes undef;
     undef.nodes = nodes_.Undef();
@@ -145,7 +153,7 @@ bool Machine::Get(const Operand& op, int width, bool, Value* out) {
         return true;
       }
       if (op.is_float) {
-        if (op.float_bits == width || (op.float_bits == 32 && width <= 32)) {
+        if (op.float_bits == width) {
           *out = Value::Int(op.imm, width);
           return true;
         }
@@ -214,19 +222,13 @@ bool Machine::Set(const Operand& op, Value value) {
 
 bool Machine::SetRegister(uint32_t reg, Value value) {
   const uint32_t r = first_register_ + reg;
-  if (matrix_sources_[r] != 0) {
-    for (const AsyncGroups& g : shared_.matrix)
-      if (matrix_sources_[r] > g.completed)
-        return Race("register " + std::string(function_->registers[reg].name) +
-                    " overwritten while an asynchronous matrix instruction may read it");
-    matrix_sources_[r] = 0;
-  }
-  if (in_flight_[r] != 0) {
-    for (const AsyncGroups& g : shared_.matrix)
-      if (in_flight_[r] > g.completed)
-        return Race("register " + std::string(function_->registers[reg].name) +
-                    " overwritten while an asynchronous matrix instruction may write it");
-    in_flight_[r] = 0;
+  if (matrix_in_use_) {
+    if (InFlight(matrix_sources_, r, exec_))
+      return Race("register " + std::string(function_->registers[reg].name) +
+                  " overwritten while an asynchronous matrix instruction may read it");
+    if (InFlight(in_flight_, r, exec_))
+      return Race("register " + std::string(function_->registers[reg].name) +
+                  " overwritten while an asynchronous matrix instruction may write it");
   }
   const int width = RegisterWidth(reg);
   if (value.kind == Value::Kind::kBits && value.width < width) {

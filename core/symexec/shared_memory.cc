@@ -42,8 +42,8 @@ bool SharedMemory::Ordered(int earlier_lane, int earlier_warp, Epoch earlier, in
   return earlier_warp == lane / 32 && warp_epoch[lane / 32] > earlier.warp;
 }
 
-// A write of the value that already stands there, by another lane that nothing orders: harmless, whoever is first.
-// Later accesses must then be ordered after both.
+// A write of the value that already stands there, by another lane that nothing orders: harmless, whoever is first, as
+// long as it is ordered after the reads (the caller checks). Later accesses must then be ordered after both.
 bool SharedMemory::Repeats(uint32_t first, uint32_t count, int lane, const Scalar& value, uint32_t bytes,
                            uint32_t async_group) {
   const uint32_t id = cells_[first].segment;
@@ -52,7 +52,7 @@ bool SharedMemory::Repeats(uint32_t first, uint32_t count, int lane, const Scala
   if (s.async_group != 0 || s.bytes != bytes || s.value.node != value.node) return false;
   for (uint32_t i = 0; i < count; ++i) {
     const Cell& c = cells_[first + i];
-    if (c.segment != id || c.offset != i * granule_ || c.was_read) return false;
+    if (c.segment != id || c.offset != i * granule_) return false;
   }
   for (int i = 0; i < value.slots; ++i)
     if (s.value.anchor[i].offset != value.anchor[i].offset || s.value.anchor[i].symbolic != value.anchor[i].symbolic) return false;
@@ -107,7 +107,8 @@ SharedMemory::Race SharedMemory::Write(int lane, uint32_t address, uint32_t byte
                                        uint32_t async_group) {
   const uint32_t first = address / granule_, count = bytes / granule_;
   Race race = Race::kNone;
-  for (uint32_t i = 0; i < count && race == Race::kNone; ++i) race = CheckWrite(first + i, lane);
+  for (uint32_t i = 0; i < count && (race == Race::kNone || race == Race::kWriteAfterWrite); ++i)
+    if (const Race r = CheckWrite(first + i, lane); r != Race::kNone) race = r;
   if (race == Race::kWriteAfterWrite && Repeats(first, count, lane, value, bytes, async_group)) return Race::kNone;
   const uint32_t id = NewSegment();
   Segment& s = segments_[id];
@@ -123,11 +124,9 @@ SharedMemory::Race SharedMemory::Write(int lane, uint32_t address, uint32_t byte
   for (uint32_t i = 0; i < count; ++i) {
     Cell& c = cells_[first + i];
     if (c.segment != 0 && --references_[c.segment] == 0) free_.push_back(c.segment);
-    c = Cell{};
+    // Who read stays: another lane that writes the same value is a repetition of this write, but not after that read.
     c.segment = id;
     c.offset = i * granule_;
-    for (size_t g = 0; g < matrix.size() && !matrix_reads_.empty(); ++g)
-      matrix_reads_[(first + i) * matrix.size() + g] = 0;
   }
   return race;
 }

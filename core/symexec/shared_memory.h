@@ -36,6 +36,7 @@ class SharedMemory {
  public:
   SharedMemory(uint32_t bytes, uint32_t granule, int lanes);
 
+  uint32_t granule() const { return granule_; }  // bytes of the finest access; writes are multiples of it
   uint32_t bytes() const { return static_cast<uint32_t>(cells_.size()) * granule_; }
 
   enum class Race : uint8_t { kNone, kReadAfterWrite, kWriteAfterRead, kWriteAfterWrite, kAsyncCopy, kMatrixRead, kProxy };
