@@ -218,8 +218,11 @@ absl::StatusOr<std::unique_ptr<Check>> RunCheck(std::string_view text, const Lau
   check->launch.dynamic_shared = launch.shared_bytes;
   check->launch.grid_known = launch.grid.has_value();
   if (launch.grid) check->launch.grid = *launch.grid;
+  if (check->launch.grid[0] > 0x7fffffff || check->launch.grid[1] > 0xffff || check->launch.grid[2] > 0xffff)
+    return absl::InvalidArgumentError(absl::StrCat("grid ", Dims(check->launch.grid), " is not a legal grid: at most 2147483647 x 65535 x 65535"));
   const uint64_t blocks = static_cast<uint64_t>(check->launch.grid[0]) * check->launch.grid[1] * check->launch.grid[2];
   if (blocks == 0) return absl::InvalidArgumentError("the grid has a dimension of zero");
+  workspace->builder.ForgetSights();
   if (absl::Status s = Bind(launch, workspace, check.get()); !s.ok()) return s;
   Signature& sig = check->signature;
   check->space = std::make_unique<symexec::LaneSpace>(static_cast<int>(launch.block[0] * launch.block[1] * launch.block[2]));
@@ -241,6 +244,8 @@ absl::StatusOr<std::unique_ptr<Check>> RunCheck(std::string_view text, const Lau
       check->stop.reason = "a mul without rounding modifier feeds an add without one: the assembler may fuse them";
     }
   }
+  if (workspace->builder.saw_f64())
+    check->assumptions.push_back("f64: which of several NaN operands an operation returns is not compared");
   check->assumptions.push_back("buffers of different arguments do not overlap");
   if (!check->launch.grid_known)
     check->assumptions.push_back("grid open: equal for every grid in which each address is written once");

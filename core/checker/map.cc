@@ -94,10 +94,9 @@ MapBuilder::Weighted MapBuilder::LaneSum(const Store& s, const Lanes& value) {
   Field shift = Point(kAddressPoint).Power(s.address.constant);
   const std::vector<Field>& address = Powers(s.address.array, kAddressPoint);
   if (value.uniform()) {
-    WordHasher h(8);
-    h.Add(static_cast<uint64_t>(s.mask) << 32 | s.address.array);
-    for (const LaneAnchor& a : value.anchors) h.Add(a.array);
-    auto [it, fresh] = lane_sums_.try_emplace(h.Finish64());
+    std::vector<uint32_t> key = {s.mask, s.address.array};
+    for (const LaneAnchor& a : value.anchors) key.push_back(a.array);
+    auto [it, fresh] = lane_sums_.try_emplace(std::move(key));
     if (fresh) {
       std::vector<const std::vector<Field>*> factors;
       for (size_t j = 0; j < value.anchors.size(); ++j)
@@ -137,10 +136,9 @@ MapBuilder::Weighted MapBuilder::LaneSum(const Store& s, const Lanes& value) {
 }
 
 Field MapBuilder::BlockSum(const ClassResult& c, SymbolicId address, const std::vector<SymbolicId>& anchors) {
-  WordHasher h(9);
-  h.Add(address);
-  for (const SymbolicId a : anchors) h.Add(a);
-  auto [it, fresh] = block_sums_.try_emplace(h.Finish64());
+  std::vector<uint32_t> key = {address};
+  key.insert(key.end(), anchors.begin(), anchors.end());
+  auto [it, fresh] = block_sums_.try_emplace(std::move(key));
   if (fresh) {
     const symexec::SymbolicSpace& symbolic = *c.symbolic;
     for (size_t b = 0; b < c.blocks.size(); ++b) {
@@ -363,6 +361,8 @@ Stop MapBuilder::CheckReads(const std::vector<ClassResult>& classes, BufferId bu
           for (; it != writes.end() && it->address < to; ++it) {
             if (it->address + static_cast<int64_t>(it->bytes) <= from) continue;
             const bool same_block = it->block == c.blocks[b], same_lane = same_block && it->lane == l;
+            if (load.async)
+              return Problem(StopKind::kUnknown, "IN_PLACE", "an asynchronous copy reads a buffer that the launch writes", load.line);
             const bool before = same_lane ? load.order < it->store->order : same_block && load.block_epoch < it->store->block_epoch;
             if (before) continue;
             if (same_lane || (same_block && load.block_epoch > it->store->block_epoch))

@@ -89,8 +89,8 @@ class MapBuilder {
   std::unordered_set<uint64_t> families_;
   std::unordered_map<uint64_t, Field> terms_;
   std::unordered_map<uint64_t, std::vector<Field>> powers_;
-  std::unordered_map<uint64_t, Weighted> lane_sums_;       // uniform trees: by arrays and mask
-  std::unordered_map<uint64_t, Field> block_sums_;         // of one class
+  std::map<std::vector<uint32_t>, Weighted> lane_sums_;    // uniform trees: by mask and arrays
+  std::map<std::vector<uint32_t>, Field> block_sums_;      // of one class: by symbolic parts
 };
 
 }  // namespace samebits::checker
