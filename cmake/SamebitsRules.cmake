@@ -7,6 +7,8 @@ add_library(samebits_options INTERFACE)
 target_include_directories(samebits_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(samebits_options INTERFACE -Wall -Wextra -Werror -Wno-sign-compare -Wno-missing-field-initializers
                        -ffp-contract=off -fno-strict-aliasing
+                       # values of registers and addresses are modulo 2^64
+                       -fwrapv
                        # false positives of g++ 12 on inlined vectors
                        $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 if(SAMEBITS_SANITIZE)

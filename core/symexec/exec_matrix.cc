@@ -176,6 +176,11 @@ struct TileLayout {
 
 }  // namespace
 
+std::string Machine::UnfencedText(uint32_t reg) const {
+  return "register " + std::string(function_->registers[reg].name) +
+         " used by an asynchronous matrix instruction without wgmma.fence since it was written";
+}
+
 bool Machine::ExecWgmma(const Inst& in) {
   const int groups = static_cast<int>(shared_.matrix.size());
   std::vector<int> active;
@@ -188,7 +193,9 @@ bool Machine::ExecWgmma(const Inst& in) {
   }
   if (data_depth_ > 0) return Unknown("STORE_ON_DATA", "warpgroup instruction under a data-dependent branch");
   switch (in.op) {
-    case Op::kWgmmaFence: return CheckMods(in, {Mod::kSync, Mod::kAligned});
+    case Op::kWgmmaFence:
+      for (const int g : active) ++matrix_fences_[g];
+      return CheckMods(in, {Mod::kSync, Mod::kAligned});
     case Op::kWgmmaCommitGroup:
       if (!CheckMods(in, {Mod::kSync, Mod::kAligned})) return false;
       for (const int g : active) ++shared_.matrix[g].issued;
@@ -317,6 +324,10 @@ bool Machine::ExecWgmma(const Inst& in) {
   if (a_in_registers) {
     std::vector<Value> a;
     if (!GetMany(Op(in, 1), 32, &a)) return false;
+    for (uint32_t i = 0; i < Op(in, 1).count; ++i) {
+      const Operand& e = Element(Op(in, 1), static_cast<int>(i));
+      if (e.kind == isa::OperandKind::kRegister && !Fenced(first_register_ + e.reg, active)) return Race(UnfencedText(e.reg));
+    }
     const int per = 32 / bits;
     if (static_cast<int>(a.size()) != 2 * k / (4 * per)) return Unmodelled(in);
     for (int h = 0; h < 2; ++h) {
@@ -425,6 +436,7 @@ bool Machine::ExecWgmma(const Inst& in) {
     const int elements = half_acc ? 2 : 1;
     // An accumulator in flight may be continued by the next matrix instruction.
     for (const int g : active) in_flight_[slot + g] = 0;
+    if (!Fenced(first_register_ + reg.reg, active)) return Race(UnfencedText(reg.reg));
     Value old;
     if (accumulate && !GetRegister(reg.reg, &old)) return false;
     std::vector<Value> parts;
@@ -446,7 +458,10 @@ bool Machine::ExecWgmma(const Inst& in) {
     }
     Value result;
     if (!Concat(parts, &result) || !SetRegister(reg.reg, std::move(result))) return false;
-    for (const int g : active) in_flight_[slot + g] = shared_.matrix[g].issued;
+    for (const int g : active) {
+      in_flight_[slot + g] = shared_.matrix[g].issued;
+      unfenced_[slot + g] = 0;
+    }
   }
   if (a_in_registers) {
     const Operand& a = Op(in, 1);

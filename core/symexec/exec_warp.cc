@@ -123,7 +123,10 @@ bool Machine::ExecVote(const Inst& in) {
     return Set(Op(in, 0), per_warp([&](int l) { return space_.Test(exec_, l); }));
   }
   if (in.op == Op::kElectSync) {
-    if (!WarpsAreFull(exec_)) return Unknown("MEMBER_MASK", "elect in a diverged warp");
+    Value m;
+    if (!Get(Op(in, 1), 32, false, &m)) return false;
+    if (!WarpsAreFull(exec_) || !m.is_uniform_const() || static_cast<uint32_t>(m.constant) != 0xffffffffu)
+      return Unknown("MEMBER_MASK", "elect in a part of a warp");
     const isa::Operand& d = Op(in, 0);
     const MaskId leaders = space_.MaskWhere([](int l) { return l % 32 == 0; });
     if (d.kind != isa::OperandKind::kRegister || d.pair_reg == isa::kNone32) {

@@ -397,6 +397,7 @@ bool Machine::IntShift(Fn fn, const Value& a, const Value& b, int width, Value* 
     }
   }
   Lanes data, count, shifted;
+  if (n.is_bits() && n.width != 32) return Unknown("OPERAND", "shift amount of another width");
   if (!ToLanes(x, width, &data) || !ToLanes(n, n.is_int() ? 32 : n.width, &count)) return false;
   const Lanes* operands[2] = {&data, &count};
   if (!ops_.Apply(fn, 0, width, operands, &shifted)) return OutOfAnchors();
@@ -413,6 +414,13 @@ bool Machine::IntDivide(bool remainder, const Value& a, const Value& b, int widt
   if (!AsInt(&x) || !AsInt(&y) || symbolic_.HasTerms(x.symbolic) || symbolic_.HasTerms(y.symbolic))
     return DataBinary(fn, attr.Encode(), width, a, b, out);
   if (!Actual(&x, width, is_signed) || !Actual(&y, width, is_signed)) return false;
+  if (const Interval r = RangeOf(y); r.lo <= 0 && r.hi >= 0) {
+    const int64_t* array = space_.array(y.array);
+    for (size_t b = 0; b < (y.symbolic == 0 ? 1 : blocks_.size()); ++b)
+      for (int l = 0; l < space_.lanes(); ++l)
+        if (array[l] + y.constant + symbolic_.At(y.symbolic, b) == 0 && space_.Test(exec_, l))
+          return Unknown("DIVISION_BY_ZERO", "integer division by zero: its result is not specified");
+  }
   if (y.is_uniform_const() && y.constant > 0 && x.array != 0 && x.symbolic != 0 && RangeOf(x).lo >= 0 &&
       RangeOf(x).hi <= INT64_MAX) {
     // lanes + blocks with blocks a multiple of the divisor: the parts divide apart.

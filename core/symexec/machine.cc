@@ -201,7 +201,10 @@ Execution Machine::Run() {
   registers_.resize(f.registers.size());
   defined_.assign(f.registers.size(), kNoLanes);
   in_flight_.assign(f.registers.size() * shared_.matrix.size(), 0);
-  matrix_sources_ = in_flight_;
+  matrix_sources_ = unfenced_ = in_flight_;
+  matrix_fences_.assign(shared_.matrix.size(), 0);
+  for (const isa::Function& each : module_.functions)
+    for (const Inst& in : each.instructions) has_wgmma_ |= in.op == Op::kWgmmaMmaAsync;
   std::vector<Fiber> fibers(1);
   fibers[0].mask = kAllLanes;
   fibers[0].frames.push_back({entry_, 0, 0, nullptr, 0});
@@ -577,6 +580,8 @@ bool Machine::Call(Fiber& fiber, const Inst& in) {
   const isa::Function& target = module_.functions[callee.function];
   if (target.is_declaration)
     return Unknown("EXTERNAL_CALL", "call of '" + std::string(callee.name) + "', which the text does not define");
+  for (const Frame& f : fiber.frames)
+    if (f.function == callee.function) return Unknown("RECURSION", "recursive call of '" + std::string(callee.name) + "'");
   const Operand& args = Op(in, 2);
   const uint32_t serial = ++serial_;
   std::vector<Value> register_args;
@@ -605,6 +610,7 @@ bool Machine::Call(Fiber& fiber, const Inst& in) {
   defined_.resize(registers_.size(), kNoLanes);
   in_flight_.resize(registers_.size() * shared_.matrix.size(), 0);
   matrix_sources_.resize(in_flight_.size(), 0);
+  unfenced_.resize(in_flight_.size(), 0);
   for (size_t i = 0; i < register_args.size(); ++i) {
     registers_[frame.first_register + target.params[i]] = std::move(register_args[i]);
     defined_[frame.first_register + target.params[i]] = fiber.mask;

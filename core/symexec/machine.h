@@ -251,6 +251,11 @@ class Machine {
   std::vector<MaskId> defined_;
   // Per register and warpgroup: last matrix group that writes it, and that reads it as operand A; 0 none.
   std::vector<uint32_t> in_flight_, matrix_sources_;
+  // Per register and warpgroup: 1 + the fences that the warpgroup had passed when another instruction wrote it; 0 none.
+  std::vector<uint32_t> unfenced_, matrix_fences_;
+  bool has_wgmma_ = false;
+  std::string UnfencedText(uint32_t reg) const;
+  bool Fenced(uint32_t r, const std::vector<int>& groups) const;
   bool InFlight(const std::vector<uint32_t>& last, uint32_t r, MaskId lanes) const;
   struct Undo {
     uint32_t reg;

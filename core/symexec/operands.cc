@@ -23,6 +23,13 @@ bool Machine::InFlight(const std::vector<uint32_t>& last, uint32_t r, MaskId lan
   return false;
 }
 
+// Each of the warpgroups has passed a wgmma.fence since another kind of instruction wrote register r.
+bool Machine::Fenced(uint32_t r, const std::vector<int>& groups) const {
+  for (const int g : groups)
+    if (unfenced_[r * shared_.matrix.size() + static_cast<size_t>(g)] > matrix_fences_[g]) return false;
+  return true;
+}
+
 bool Machine::GetRegister(uint32_t reg, Value* out) {
   const uint32_t r = first_register_ + reg;
   const Value& v = registers_[r];
@@ -229,6 +236,14 @@ bool Machine::SetRegister(uint32_t reg, Value value) {
     if (InFlight(in_flight_, r, exec_))
       return Race("register " + std::string(function_->registers[reg].name) +
                   " overwritten while an asynchronous matrix instruction may write it");
+  }
+  if (has_wgmma_) {
+    const size_t groups = shared_.matrix.size();
+    const uint64_t* words = space_.mask(exec_);
+    for (size_t g = 0; g < groups; ++g) {
+      const uint64_t upper = 2 * g + 1 < static_cast<size_t>(space_.mask_words()) ? words[2 * g + 1] : 0;
+      if ((words[2 * g] | upper) != 0) unfenced_[r * groups + g] = 1 + matrix_fences_[g];
+    }
   }
   const int width = RegisterWidth(reg);
   if (value.kind == Value::Kind::kBits && value.width < width) {

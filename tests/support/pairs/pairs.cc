@@ -41,8 +41,9 @@ Launch FrameLaunch(uint32_t threads, uint32_t blocks) {
   return launch;
 }
 
-Signature SignatureOf(std::string_view body, const Launch& launch, std::string_view target) {
-  const auto s = ComputeSignature(Kernel(body, target), launch);
+Signature SignatureOf(std::string_view body, const Launch& launch, std::string_view target,
+                      std::string_view functions) {
+  const auto s = ComputeSignature(Kernel(body, target, functions), launch);
   EXPECT_TRUE(s.ok()) << s.status();
   return s.ok() ? *s : Signature();
 }
@@ -51,7 +52,8 @@ void CheckPair(const Pair& pair) {
   SCOPED_TRACE(pair.name);
   const Launch launch = FrameLaunch(pair.threads, pair.blocks);
   const Comparison c =
-      CompareSignatures(SignatureOf(pair.a, launch, pair.target), SignatureOf(pair.b, launch, pair.target));
+      CompareSignatures(SignatureOf(pair.a, launch, pair.target, pair.functions),
+                                         SignatureOf(pair.b, launch, pair.target, pair.functions));
   const auto text = [&] {
     return std::string(VerdictName(c.verdict)) + " " + c.reason + " [" + c.a.reason + "] [" + c.b.reason + "]";
   };

@@ -27,10 +27,12 @@ struct Pair {
   uint32_t threads = 32;
   uint32_t blocks = 1;
   const char* target = "sm_80";
+  const char* functions = "";  // device functions before the entry
 };
 
 // Signature of a framed body; a failed parse fails the test.
-Signature SignatureOf(std::string_view body, const Launch& launch, std::string_view target = "sm_80");
+Signature SignatureOf(std::string_view body, const Launch& launch, std::string_view target = "sm_80",
+                      std::string_view functions = "");
 
 // Compares both bodies of the pair under the frame's launch and checks the answer.
 void CheckPair(const Pair& pair);

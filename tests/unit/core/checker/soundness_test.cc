@@ -140,6 +140,8 @@ TEST(Soundness, IntegerSemantics) {
       {"mul.hi of known numbers", "mov.u32 %r3, 0xFFFFFFFF;\nmul.hi.u32 %r5, %r3, %r3;\n" ISTORE,
        "mov.u32 %r5, 0xFFFFFFFE;\n" ISTORE, Expect::kEquivalent},
       {"division: sign", ILOAD "div.s32 %r5, %r3, %r4;\n" ISTORE, ILOAD "div.u32 %r5, %r3, %r4;\n" ISTORE, Expect::kDistinct},
+      {"division by zero", "mov.u32 %r3, 0;\ndiv.u32 %r5, %r0, %r3;\n" ISTORE, "mov.u32 %r5, 0xFFFFFFFF;\n" ISTORE,
+       Expect::kUnknown},
       {"minimum: sign", ILOAD "min.s32 %r5, %r3, %r4;\n" ISTORE, ILOAD "min.u32 %r5, %r3, %r4;\n" ISTORE, Expect::kDistinct},
       {"32-bit wrap before widening",
        "add.u32 %r3, %r0, 0xFFFFFFF0;\nadd.u32 %r3, %r3, 0x10;\ncvt.u64.u32 %rd8, %r3;\nst.global.u64 [%rd7], %rd8;\n",
@@ -306,6 +308,87 @@ TEST(Soundness, WarpInstructions) {
        ILOAD "redux.sync.xor.b32 %r5, %r3, 0xffffffff;\n" ISTORE, Expect::kDistinct},
       {"redux: signed, unsigned maximum", ILOAD "redux.sync.max.s32 %r5, %r3, 0xffffffff;\n" ISTORE,
        ILOAD "redux.sync.max.u32 %r5, %r3, 0xffffffff;\n" ISTORE, Expect::kDistinct},
+  });
+}
+
+// A warpgroup multiplies a 64 x 16 tile by a 16 x 8 tile from shared memory.
+#define TILES                                                                                                        \
+  "mul.wide.u32 %rd8, %r0, 16;\nadd.s64 %rd9, %rd0, %rd8;\nadd.s64 %rd10, %rd1, %rd8;\nshl.b32 %r3, %r0, 4;\n"       \
+  "mov.u32 %r4, s;\nadd.u32 %r3, %r3, %r4;\nld.global.v4.u32 {%r10, %r11, %r12, %r13}, [%rd9];\n"                   \
+  "st.shared.v4.u32 [%r3], {%r10, %r11, %r12, %r13};\nsetp.lt.u32 %p0, %r0, 16;\n"                                  \
+  "@%p0 ld.global.v4.u32 {%r14, %r15, %r16, %r17}, [%rd10];\n"                                                      \
+  "@%p0 st.shared.v4.u32 [%r3+2048], {%r14, %r15, %r16, %r17};\n"                                                   \
+  "shr.u32 %r5, %r4, 4;\ncvt.u64.u32 %rd11, %r5;\nor.b64 %rd11, %rd11, 0x1000080000;\nadd.s64 %rd12, %rd11, 128;\n" \
+  "mov.f32 %f0, 0f00000000;\nmov.f32 %f1, %f0;\nmov.f32 %f2, %f0;\nmov.f32 %f3, %f0;\nsetp.eq.u32 %p1, %r0, %r0;\n"
+#define PROXY "fence.proxy.async.shared::cta;\n"
+#define BAR "bar.sync 0;\n"
+#define FENCE "wgmma.fence.sync.aligned;\n"
+#define MMA "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd11, %rd12, %p1, 1, 1, 0, 0;\n"
+#define COMMIT "wgmma.commit_group.sync.aligned;\n"
+#define WAIT "wgmma.wait_group.sync.aligned 0;\n"
+#define RESULT "st.global.v4.f32 [%rd7], {%f0, %f1, %f2, %f3};\n"
+
+TEST(Soundness, WarpgroupMatrices) {
+  const char* good = TILES PROXY BAR FENCE MMA COMMIT WAIT RESULT;
+  CheckAll({
+      {"as it should be", good, TILES BAR PROXY BAR FENCE MMA COMMIT WAIT RESULT, Expect::kEquivalent, 128, 1, "sm_90a"},
+      {"no wait", good, TILES PROXY BAR FENCE MMA COMMIT RESULT, Expect::kNondeterministic, 128, 1, "sm_90a"},
+      {"weaker wait", good, TILES PROXY BAR FENCE MMA COMMIT "wgmma.wait_group.sync.aligned 1;\n" RESULT,
+       Expect::kNondeterministic, 128, 1, "sm_90a"},
+      {"no commit", good, TILES PROXY BAR FENCE MMA WAIT RESULT, Expect::kNondeterministic, 128, 1, "sm_90a"},
+      {"no fence of registers", good, TILES PROXY BAR MMA COMMIT WAIT RESULT, Expect::kNondeterministic, 128, 1, "sm_90a"},
+      {"fence of registers before they are written", good,
+       FENCE TILES PROXY BAR MMA COMMIT WAIT RESULT, Expect::kNondeterministic, 128, 1, "sm_90a"},
+      {"no proxy fence", good, TILES BAR FENCE MMA COMMIT WAIT RESULT, Expect::kNondeterministic, 128, 1, "sm_90a"},
+      {"proxy fence of global memory", good, TILES "fence.proxy.async.global;\n" BAR FENCE MMA COMMIT WAIT RESULT,
+       Expect::kNondeterministic, 128, 1, "sm_90a"},
+      {"no barrier", good, TILES PROXY FENCE MMA COMMIT WAIT RESULT, Expect::kNondeterministic, 128, 1, "sm_90a"},
+      {"tile overwritten before the wait", good,
+       TILES PROXY BAR FENCE MMA COMMIT "st.shared.u32 [%r3], %r0;\n" WAIT RESULT, Expect::kNondeterministic, 128, 1, "sm_90a"},
+      {"tile overwritten after the wait", good, TILES PROXY BAR FENCE MMA COMMIT WAIT "st.shared.u32 [%r3], %r0;\n" RESULT,
+       Expect::kEquivalent, 128, 1, "sm_90a"},
+      {"accumulators dropped", TILES "mov.f32 %f0, 0f3F800000;\n" PROXY BAR FENCE MMA COMMIT WAIT RESULT,
+       good, Expect::kDistinct, 128, 1, "sm_90a"},
+      {"accumulators not read", TILES "mov.f32 %f0, 0f3F800000;\nsetp.ne.u32 %p1, %r0, %r0;\n" PROXY BAR FENCE MMA COMMIT WAIT RESULT,
+       good, Expect::kEquivalent, 128, 1, "sm_90a"},
+      {"operand tiles exchanged in place", good, TILES "add.s64 %rd12, %rd11, 112;\n" PROXY BAR FENCE MMA COMMIT WAIT RESULT,
+       Expect::kNotEquivalent, 128, 1, "sm_90a"},
+      {"another stride", good, TILES "or.b64 %rd11, %rd11, 0x800000000;\n" PROXY BAR FENCE MMA COMMIT WAIT RESULT,
+       Expect::kNotEquivalent, 128, 1, "sm_90a"},
+      {"one step more", good, TILES PROXY BAR FENCE MMA MMA COMMIT WAIT RESULT, Expect::kDistinct, 128, 1, "sm_90a"},
+  });
+}
+
+TEST(Soundness, Calls) {
+  const char* functions =
+      ".func (.param .b32 q) inc(.param .b32 x)\n{\n.reg .b32 %r<4>;\nld.param.u32 %r1, [x];\nadd.u32 %r1, %r1, 1;\n"
+      "st.param.b32 [q], %r1;\nret;\n}\n"
+      ".func (.param .b32 q) wide(.param .b64 x)\n{\n.reg .b64 %rd<4>;\n.reg .b32 %r<4>;\nld.param.u64 %rd1, [x];\n"
+      "cvt.u32.u64 %r1, %rd1;\nst.param.b32 [q], %r1;\nret;\n}\n"
+      ".func (.param .b32 q) down(.param .b32 x)\n{\n.reg .b32 %r<4>;\n.reg .pred %p<2>;\n.param .b32 y;\n.param .b32 z;\n"
+      "ld.param.u32 %r1, [x];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra DONE;\nsub.u32 %r1, %r1, 1;\nst.param.b32 [y], %r1;\n"
+      "call.uni (z), down, (y);\nld.param.b32 %r1, [z];\nDONE:\nst.param.b32 [q], %r1;\nret;\n}\n";
+  CheckAll({
+      {"a function is its body",
+       ILOAD "{\n.param .b32 p0;\n.param .b32 q0;\nst.param.b32 [p0], %r3;\ncall.uni (q0), inc, (p0);\nld.param.b32 %r5, [q0];\n}\n" ISTORE,
+       ILOAD "add.u32 %r5, %r3, 1;\n" ISTORE, Expect::kEquivalent, 32, 1, "sm_80", functions},
+      {"an argument passed anew on one side of a data-dependent branch",
+       ILOAD "{\n.param .b32 p0;\n.param .b32 q0;\nst.param.b32 [p0], %r3;\nsetp.eq.u32 %p0, %r3, 7;\n@%p0 bra SKIP;\n"
+       "st.param.b32 [p0], %r4;\nSKIP:\ncall.uni (q0), inc, (p0);\nld.param.b32 %r5, [q0];\n}\n" ISTORE,
+       ILOAD "add.u32 %r5, %r4, 1;\n" ISTORE, Expect::kNotEquivalent, 32, 1, "sm_80", functions},
+      {"half of an argument passed anew",
+       ILOAD "{\n.param .b64 p0;\n.param .b32 q0;\nmov.b64 %rd8, {%r3, %r3};\nst.param.b64 [p0], %rd8;\nst.param.b32 [p0], %r4;\n"
+       "call.uni (q0), wide, (p0);\nld.param.b32 %r5, [q0];\n}\n" ISTORE,
+       ILOAD "mov.u32 %r5, %r3;\n" ISTORE, Expect::kNotEquivalent, 32, 1, "sm_80", functions},
+      {"lanes that return apart keep their values",
+       ILOAD "{\n.param .b32 p0;\n.param .b32 q0;\nsetp.lt.u32 %p0, %r0, 16;\n@%p0 bra LOW;\nst.param.b32 [p0], %r3;\n"
+       "call (q0), inc, (p0);\nbra JOIN;\nLOW:\nst.param.b32 [p0], %r4;\ncall (q0), inc, (p0);\nJOIN:\n"
+       "ld.param.b32 %r5, [q0];\n}\n" ISTORE,
+       ILOAD "setp.lt.u32 %p0, %r0, 16;\nselp.u32 %r5, %r4, %r3, %p0;\nadd.u32 %r5, %r5, 1;\n" ISTORE, Expect::kEquivalent,
+       32, 1, "sm_80", functions},
+      {"recursion",
+       "{\n.param .b32 p0;\n.param .b32 q0;\nst.param.b32 [p0], 3;\ncall.uni (q0), down, (p0);\nld.param.b32 %r5, [q0];\n}\n" ISTORE,
+       "mov.u32 %r5, 0;\n" ISTORE, Expect::kUnknown, 32, 1, "sm_80", functions},
   });
 }
 
