@@ -21,6 +21,27 @@ constexpr int kTypeCount = sizeof(kTypes) / sizeof(kTypes[0]);
 // No spelling is longer.
 constexpr int kMaxNameLength = 10;
 
+// Open addressing by spelling; 0 where free.
+constexpr size_t kSlotCount = 256;
+static_assert(2 * kTypeCount <= kSlotCount);
+
+constexpr size_t SlotOf(std::string_view text) {
+  uint32_t hash = 2166136261u;
+  for (char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 16777619u;
+  return (hash ^ hash >> 16) % kSlotCount;
+}
+
+constexpr std::array<uint8_t, kSlotCount> MakeSlots() {
+  std::array<uint8_t, kSlotCount> slots{};
+  for (int i = 1; i < kTypeCount; ++i) {
+    size_t slot = SlotOf(kTypes[i].name);
+    while (slots[slot] != 0) slot = (slot + 1) % kSlotCount;
+    slots[slot] = static_cast<uint8_t>(i);
+  }
+  return slots;
+}
+constexpr std::array<uint8_t, kSlotCount> kSlots = MakeSlots();
+
 }  // namespace
 
 int BitWidth(ScalarType type) { return kTypes[static_cast<int>(type)].bits; }
@@ -29,8 +50,8 @@ std::string_view TypeName(ScalarType type) { return kTypes[static_cast<int>(type
 
 ScalarType ParseType(std::string_view text) {
   if (text.size() < 2 || text.size() > kMaxNameLength) return ScalarType::kNone;
-  for (int i = 1; i < kTypeCount; ++i) {
-    if (kTypes[i].name == text) return static_cast<ScalarType>(i);
+  for (size_t slot = SlotOf(text); kSlots[slot] != 0; slot = (slot + 1) % kSlotCount) {
+    if (kTypes[kSlots[slot]].name == text) return static_cast<ScalarType>(kSlots[slot]);
   }
   return ScalarType::kNone;
 }

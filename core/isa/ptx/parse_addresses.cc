@@ -44,9 +44,8 @@ bool Parser::ParseAddressBase(Operand* operand) {
 
 // [address, {x, y}], [address, address, {x, y}]: after the first address.
 bool Parser::ParseAddressList(Operand* operand) {
-  std::vector<Operand>& pool = function_.operand_pool;
-  const uint32_t first = static_cast<uint32_t>(pool.size());
-  pool.push_back(*operand);
+  const uint32_t first = static_cast<uint32_t>(function_.operand_pool.size());
+  if (!AddOperand(*operand)) return false;
   *operand = Operand{};
   operand->kind = OperandKind::kVector;
   operand->first = first;
@@ -65,7 +64,7 @@ bool Parser::ParseAddressList(Operand* operand) {
       operand->count += element.count;
       continue;
     }
-    pool.push_back(element);
+    if (!AddOperand(element)) return false;
     ++operand->count;
   }
   return Expect(']');

@@ -7,6 +7,9 @@
 namespace samebits::isa::ptx {
 namespace {
 
+// Of one instruction; the elements of vectors do not count.
+constexpr size_t kMaxOperands = 64;
+
 // The decimal number that is all of `text`; false if it is none or does not fit.
 bool SmallNumber(std::string_view text, uint32_t bound, uint32_t* value) {
   if (text.empty() || text.size() > 5) return false;
@@ -79,7 +82,7 @@ void DecodePieces(std::string_view name, Instruction* instruction) {
 }  // namespace
 
 const Instruction& Parser::DecodeName(std::string_view name) {
-  DecodedName& entry = decoded_[NameTable::Hash(name) % decoded_.size()];
+  DecodedName& entry = decoded_[names_.Hash(name) % decoded_.size()];
   if (entry.name != name) {
     entry.name = name;
     entry.instruction = Instruction{};
@@ -120,8 +123,7 @@ bool Parser::ParseInstruction(std::string_view name, uint32_t guard, bool guard_
   instruction.guard_negated = guard_negated;
   operands_.clear();
   if (!(instruction.op == Op::kCall ? ParseCallOperands() : ParseOperands(instruction))) return false;
-  AppendOperands(&instruction);
-  return true;
+  return AppendOperands(&instruction);
 }
 
 bool Parser::ParseOperands(const Instruction& instruction) {
@@ -129,6 +131,7 @@ bool Parser::ParseOperands(const Instruction& instruction) {
   const bool takes_labels =
       instruction.op == Op::kBra || instruction.op == Op::kBrxIdx || instruction.op == Op::kUnknown;
   for (;;) {
+    if (operands_.size() == kMaxOperands) return FailHere("too many operands");
     Operand& operand = operands_.emplace_back();
     if (takes_labels && Is(lexer_.Peek(), kNameStartChar)) {
       if (!ParseLabelOperand(&operand)) return false;
@@ -165,14 +168,12 @@ bool Parser::ParseCallOperands() {
 }
 
 bool Parser::ParseCallList(Operand* list) {
-  std::vector<Operand>& pool = function_.operand_pool;
   lexer_.Advance();
-  list->first = static_cast<uint32_t>(pool.size());
+  list->first = static_cast<uint32_t>(function_.operand_pool.size());
   if (lexer_.TakeIf(')')) return true;
   do {
     Operand element;
-    if (!ParseOperand(&element)) return false;
-    pool.push_back(element);
+    if (!ParseOperand(&element) || !AddOperand(element)) return false;
     ++list->count;
   } while (lexer_.TakeIf(','));
   return Expect(')');
@@ -190,14 +191,21 @@ bool Parser::ParseCallTarget(Operand* target) {
 }
 
 // Moves the operands behind the elements of their vectors, and ties label uses to their places.
-void Parser::AppendOperands(Instruction* instruction) {
+bool Parser::AppendOperands(Instruction* instruction) {
   std::vector<Operand>& pool = function_.operand_pool;
   instruction->first_operand = static_cast<uint32_t>(pool.size());
   instruction->operand_count = static_cast<uint32_t>(operands_.size());
   for (const Operand& operand : operands_) {
     if (operand.kind == OperandKind::kLabel) label_uses_[operand.target].index = static_cast<uint32_t>(pool.size());
-    pool.push_back(operand);
+    if (!AddOperand(operand)) return false;
   }
+  return true;
+}
+
+bool Parser::AddOperand(const Operand& operand) {
+  if (++operand_count_ > limits_.max_operands) return OverLimit(lexer_.at(), "max_operands", limits_.max_operands);
+  function_.operand_pool.push_back(operand);
+  return true;
 }
 
 }  // namespace samebits::isa::ptx

@@ -125,7 +125,7 @@ bool Parser::ParseComponent(const Binding& binding, std::string_view name, uint3
       Operand element;
       element.kind = OperandKind::kRegister;
       element.reg = RegisterIndex(binding.index, base + i, name);
-      function_.operand_pool.push_back(element);
+      if (!AddOperand(element)) return false;
     }
     return true;
   }
@@ -193,10 +193,9 @@ bool Parser::ParseSpecialRegister(std::string_view name, Operand* operand) {
 }
 
 bool Parser::ParseVector(Operand* operand) {
-  std::vector<Operand>& pool = function_.operand_pool;
   lexer_.Advance();
   operand->kind = OperandKind::kVector;
-  operand->first = static_cast<uint32_t>(pool.size());
+  operand->first = static_cast<uint32_t>(function_.operand_pool.size());
   do {
     const char c = lexer_.Peek();
     if (c == '{' || c == '[') return FailHere("vector inside of a vector");
@@ -204,7 +203,7 @@ bool Parser::ParseVector(Operand* operand) {
     const char* at = lexer_.at();
     if (!ParseOperand(&element)) return false;
     if (element.kind == OperandKind::kVector) return Fail(at, "vector inside of a vector");
-    pool.push_back(element);
+    if (!AddOperand(element)) return false;
     ++operand->count;
   } while (lexer_.TakeIf(','));
   if (!Expect('}')) return false;

@@ -12,7 +12,8 @@ namespace samebits::isa::ptx {
 // Bounds on one text. Over a bound: RESOURCE_EXHAUSTED naming it.
 struct ParseLimits {
   uint64_t max_text_bytes = 64ull << 20;
-  uint64_t max_instructions = 8'000'000;
+  uint64_t max_instructions = 4'000'000;
+  uint64_t max_operands = 12'000'000;
   uint64_t max_registers = 4'000'000;  // declared in one function
   uint32_t max_symbols = 1'000'000;
   uint32_t max_scope_depth = 256;

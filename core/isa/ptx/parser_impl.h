@@ -203,7 +203,9 @@ class Parser {
   bool ParseCallOperands();
   bool ParseCallList(Operand* list);
   bool ParseCallTarget(Operand* target);
-  void AppendOperands(Instruction* instruction);
+  bool AppendOperands(Instruction* instruction);
+  // Adds to the operand pool of the function.
+  bool AddOperand(const Operand& operand);
 
   // parse_operands.cc
   bool ParseOperand(Operand* operand);
@@ -247,7 +249,7 @@ class Parser {
   Lexer lexer_;
   absl::Status status_;
   NameTable names_;
-  uint64_t instruction_count_ = 0, initializer_bytes_ = 0;
+  uint64_t instruction_count_ = 0, operand_count_ = 0, initializer_bytes_ = 0;
   bool has_target_ = false;
 
   // The function under construction; `function_index_` is kNone32 outside of bodies.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/isa/ptx/lexer.h"
@@ -43,7 +44,10 @@ class Printer {
     ChooseTag();
     PrintHeader();
     CollectLocals();
-    for (uint32_t i = 0; i < module_.functions.size(); ++i) PrintHead(i, ";\n");
+    // Every function is declared first, so that bodies and initialisers may name any of them.
+    for (uint32_t i = 0; i < module_.functions.size(); ++i) {
+      PrintHead(i, /*with_directives=*/module_.functions[i].is_declaration, ";\n");
+    }
     for (uint32_t i = 0; i < module_.symbols.size(); ++i) {
       const Symbol& symbol = module_.symbols[i];
       if (symbol.function == kNone32) {
@@ -211,7 +215,7 @@ class Printer {
     Append(")");
   }
 
-  void PrintHead(uint32_t index, const char* end) {
+  void PrintHead(uint32_t index, bool with_directives, const char* end) {
     const Function& function = module_.functions[index];
     Append(function.is_entry ? ".visible .entry " : ".visible .func ");
     if (!function.returns.empty()) {
@@ -220,11 +224,15 @@ class Printer {
     }
     Append(function.name, " ");
     PrintParameters(function, function.params);
+    if (with_directives) PrintDirectives(function);
+    Append(end);
+  }
+
+  void PrintDirectives(const Function& function) {
     PrintExtents(" .reqntid ", function.reqntid);
     PrintExtents(" .maxntid ", function.maxntid);
     PrintExtents(" .reqnctapercluster ", function.reqnctapercluster);
     if (function.explicit_cluster) Append(" .explicitcluster");
-    Append(end);
   }
 
   void PrintExtents(const char* directive, const std::array<uint32_t, 3>& extents) {
@@ -234,7 +242,7 @@ class Printer {
 
   void PrintFunction(uint32_t index) {
     const Function& function = module_.functions[index];
-    PrintHead(index, "\n{\n");
+    PrintHead(index, /*with_directives=*/true, "\n{\n");
     PrintRegisters(function);
     for (uint32_t symbol : locals_[index]) PrintVariable(symbol);
     FindLabels(function);
@@ -277,6 +285,9 @@ class Printer {
   }
 
   void PrintTables(const Function& function, uint32_t index) {
+    absl::flat_hash_map<uint32_t, const std::vector<uint32_t>*> calls, branches;
+    for (const auto& [symbol, targets] : function.call_tables) calls[symbol] = &targets;
+    for (const auto& [symbol, targets] : function.branch_tables) branches[symbol] = &targets;
     for (uint32_t i : locals_[index]) {
       const Symbol& symbol = module_.symbols[i];
       if (symbol.kind != Symbol::Kind::kOther) continue;
@@ -285,12 +296,9 @@ class Printer {
         Append(": .callprototype ", symbol.prototype, ";\n");
         continue;
       }
-      const auto is_it = [&](const auto& table) { return table.first == i; };
-      const auto calls = std::find_if(function.call_tables.begin(), function.call_tables.end(), is_it);
-      const auto branches = std::find_if(function.branch_tables.begin(), function.branch_tables.end(), is_it);
-      const bool is_call = calls != function.call_tables.end();
+      const bool is_call = calls.contains(i);
       Append(is_call ? ": .calltargets " : ": .branchtargets ");
-      const std::vector<uint32_t>& targets = is_call ? calls->second : branches->second;
+      const std::vector<uint32_t>& targets = is_call ? *calls[i] : *branches[i];
       for (size_t k = 0; k < targets.size(); ++k) {
         if (k != 0) Append(", ");
         if (is_call) {
