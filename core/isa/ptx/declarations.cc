@@ -109,6 +109,7 @@ bool Parser::DeclareSymbolRange(const char* at, const Symbol& variable, uint32_t
   SymbolRange range;
   range.variable = variable;
   range.count = count;
+  range.outer = PresentRange(variable.name);
   Bind(variable.name, /*is_range=*/true, Binding::Kind::kSymbolRange, static_cast<uint32_t>(symbol_ranges_.size()));
   symbol_ranges_.push_back(std::move(range));
   return true;
@@ -142,19 +143,31 @@ bool Parser::DeclareRegisters(std::string_view name, const VariableHead& head, b
   registers.vector = head.vector;
   registers.count = count;
   registers.first_slots.fill(kNone32);
+  if (is_range) registers.outer = PresentRange(name);
   Bind(name, is_range, Binding::Kind::kRegister, *declaration);
   return true;
 }
 
-bool Parser::InRange(const Binding& range, uint32_t number) const {
-  switch (range.kind) {
-    case Binding::Kind::kRegister:
-      return number < declarations_[range.index].count;
-    case Binding::Kind::kSymbolRange:
-      return number < symbol_ranges_[range.index].count;
-    default:
-      return false;
+Binding Parser::FindInRanges(Binding range, uint32_t number) const {
+  for (;;) {
+    switch (range.kind) {
+      case Binding::Kind::kRegister:
+        if (number < declarations_[range.index].count) return range;
+        range = declarations_[range.index].outer;
+        break;
+      case Binding::Kind::kSymbolRange:
+        if (number < symbol_ranges_[range.index].count) return range;
+        range = symbol_ranges_[range.index].outer;
+        break;
+      default:
+        return {};
+    }
   }
+}
+
+Binding Parser::PresentRange(std::string_view prefix) const {
+  const uint32_t id = names_.Find(prefix);
+  return id == kNone32 ? Binding{} : names_[id].range;
 }
 
 Binding Parser::Resolve(std::string_view name, uint32_t* number) const {
@@ -172,10 +185,8 @@ Binding Parser::Resolve(std::string_view name, uint32_t* number) const {
   if (!has_digit_ranges_) {
     const uint32_t id = names_.Find(name.substr(0, name.size() - digits));
     if (id != kNone32 && !names_[id].has_numbered) {
-      if (RangeNumber(name.substr(name.size() - digits), number) && InRange(names_[id].range, *number)) {
-        return names_[id].range;
-      }
-      return {};
+      if (!RangeNumber(name.substr(name.size() - digits), number)) return {};
+      return FindInRanges(names_[id].range, *number);
     }
   }
   return ResolveSlow(name, number);
@@ -189,10 +200,9 @@ Binding Parser::ResolveSlow(std::string_view name, uint32_t* number) const {
   for (size_t taken = 1; taken <= digits && taken < name.size(); ++taken) {
     uint32_t value;
     if (!RangeNumber(name.substr(name.size() - taken), &value)) continue;
-    const uint32_t id = names_.Find(name.substr(0, name.size() - taken));
-    if (id == kNone32 || !InRange(names_[id].range, value)) continue;
-    if (names_[id].range.order < best.order) continue;
-    best = names_[id].range;
+    const Binding found = FindInRanges(PresentRange(name.substr(0, name.size() - taken)), value);
+    if (found.kind == Binding::Kind::kNone || found.order < best.order) continue;
+    best = found;
     *number = value;
   }
   return best;

@@ -143,6 +143,7 @@ bool Parser::ResolveUse(const LabelUse& use) {
   if (label.table_symbol != kNone32) {
     operand.kind = OperandKind::kSymbol;
     operand.symbol = label.table_symbol;
+    operand.target = kNone32;
   } else {
     operand.target = label.target;
   }

@@ -26,7 +26,6 @@ bool Lexer::TakeString(std::string_view* contents) {
   if (Peek() != '"') return false;
   const char* to = at_ + 1;
   while (*to != '"') {
-    if (*to == '\\' && to + 1 < end_) ++to;
     if (to >= end_ || *to == '\n') return false;
     ++to;
   }

@@ -119,7 +119,8 @@ class Lexer {
   // As TakeDirective, without taking it.
   std::string_view PeekDirective();
 
-  // Skips blanks, then takes a string in double quotes that ends on its line. False if there is none.
+  // Skips blanks, then takes a string in double quotes that ends on its line; PTX strings have no escapes. False if
+  // there is none.
   bool TakeString(std::string_view* contents);
 
   // From inside a `{` to behind the `}` that closes it, over comments and strings. False if it is not closed.

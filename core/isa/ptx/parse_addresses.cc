@@ -52,8 +52,9 @@ bool Parser::ParseAddressList(Operand* operand) {
   operand->count = 1;
   while (lexer_.TakeIf(',')) {
     Operand element;
+    const char c = lexer_.Peek();
     const char* at = lexer_.at();
-    if (lexer_.Peek() == '{') {
+    if (c == '{') {
       if (!ParseVector(&element)) return false;
       operand->count += element.count;
       continue;

@@ -9,6 +9,7 @@ namespace samebits::isa::ptx {
 
 // What follows `=`.
 bool Parser::ParseInitializer(const Dimensions& dimensions, Symbol* symbol) {
+  lexer_.SkipBlanks();
   const char* at = lexer_.at();
   if (symbol->space != StateSpace::kGlobal && symbol->space != StateSpace::kConst) {
     return Fail(at, "only .global and .const variables have initialisers");

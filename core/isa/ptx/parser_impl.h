@@ -36,6 +36,7 @@ class Parser {
     uint8_t vector = 1;
     uint32_t count = 1;                   // numbers of a range
     uint32_t used = 0;                    // slots with an index
+    Binding outer;                        // the range of this prefix that this one shadows, for higher numbers
     std::array<uint32_t, 4> first_slots;  // indices of slots 0 to 3, kNone32 while unused
     std::vector<uint32_t> dense;          // of low slots; grows with use
   };
@@ -43,6 +44,7 @@ class Parser {
   struct SymbolRange {
     Symbol variable;
     uint32_t count = 0;
+    Binding outer;
     absl::flat_hash_map<uint32_t, uint32_t> symbols;  // by number
   };
   struct Scope {
@@ -150,7 +152,9 @@ class Parser {
   // The meaning of `name`; kNone if it has none. *number is its position in a range, 0 outside of ranges.
   Binding Resolve(std::string_view name, uint32_t* number) const;
   Binding ResolveSlow(std::string_view name, uint32_t* number) const;
-  bool InRange(const Binding& range, uint32_t number) const;
+  // The innermost of a range and those it shadows that has `number`; kNone if none has.
+  Binding FindInRanges(Binding range, uint32_t number) const;
+  Binding PresentRange(std::string_view prefix) const;
   // The index in Function::registers of slot number * vector + component of a declaration, made at its first use.
   uint32_t RegisterIndex(uint32_t declaration, uint64_t slot, std::string_view name);
   uint32_t AddRegister(RegisterDeclaration* declaration, std::string_view name);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -49,13 +50,9 @@ class Printer {
       PrintHead(i, /*with_directives=*/module_.functions[i].is_declaration, ";\n");
     }
     for (uint32_t i = 0; i < module_.symbols.size(); ++i) {
-      const Symbol& symbol = module_.symbols[i];
-      if (symbol.function == kNone32) {
-        PrintVariable(i);
-      } else if (symbol.kind == Symbol::Kind::kFunction && module_.functions[symbol.function].name != symbol.name) {
-        Append(".alias ", symbol.name, ", ", module_.functions[symbol.function].name, ";\n");
-      }
+      if (module_.symbols[i].function == kNone32) PrintVariable(i);
     }
+    PrintAliases();
     for (uint32_t i = 0; i < module_.functions.size(); ++i) {
       if (!module_.functions[i].is_declaration) PrintFunction(i);
     }
@@ -105,6 +102,18 @@ class Printer {
   void PrintType(const Symbol& symbol) {
     if (symbol.vector != 1) Append(" .v", static_cast<int>(symbol.vector));
     Append(" .", TypeName(symbol.type));
+  }
+
+  // By name, because a declared alias and an undeclared one get their symbols at different places.
+  void PrintAliases() {
+    std::vector<std::pair<std::string_view, std::string_view>> aliases;
+    for (const Symbol& symbol : module_.symbols) {
+      if (symbol.kind != Symbol::Kind::kFunction) continue;
+      const std::string_view name = module_.functions[symbol.function].name;
+      if (name != symbol.name) aliases.emplace_back(symbol.name, name);
+    }
+    std::sort(aliases.begin(), aliases.end());
+    for (const auto& [alias, name] : aliases) Append(".alias ", alias, ", ", name, ";\n");
   }
 
   // space, alignment, type, name and extent
