@@ -53,6 +53,10 @@ function(samebits_test_folder)
   target_link_libraries(${target}_tests PRIVATE samebits_options ${ARG_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${target}_tests PRIVATE SAMEBITS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                              SAMEBITS_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  if(TARGET samebits_tsan_absl)
+    target_sources(${target}_tests PRIVATE $<TARGET_OBJECTS:samebits_tsan_absl>)
+    target_link_libraries(${target}_tests PRIVATE absl::synchronization)
+  endif()
   add_test(NAME ${target} COMMAND ${target}_tests)
 endfunction()
 

@@ -10,25 +10,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "core/checker/checker.h"
+#include "server/log/log.h"
+#include "server/registry/limits.h"
 
 namespace samebits::server {
 
 class CheckerBackend;
-
-enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
-
-// Bounds that protect the server. A request over one gets RESOURCE_EXHAUSTED with the field's name as `limit`.
-struct ServerLimits {
-  int max_message_bytes = 36 << 20;           // one gRPC message: two texts and their launches
-  uint64_t max_text_bytes = 16ull << 20;      // one kernel text
-  uint32_t max_queued_checks = 1024;          // checks that wait for a thread, partitions apart
-  uint32_t max_queued_store_calls = 1024;     // registrations and look-ups that wait for a thread
-  uint64_t max_pending_text_bytes = 1ull << 30;  // texts held by calls that wait or run
-  uint32_t max_partition_streams = 64;        // at a time
-  uint32_t max_partition_items = 1'000'000;   // of one stream
-  checker::Limits check;                      // of one check; its max_text_bytes is replaced by the one above
-};
 
 struct ServerConfig {
   std::string listen = "127.0.0.1:7433";      // host:port, or unix:PATH; port 0: any free one
@@ -36,7 +23,7 @@ struct ServerConfig {
   std::string database;                       // path of the SQLite file; empty: in memory, lost at exit
   std::string metrics_listen = "127.0.0.1:9433";  // Prometheus endpoint /metrics; empty: none; port 0: any free one
   int check_threads = 0;                      // 0: one per core, at least 2
-  uint64_t signature_cache_entries = 1'000'000;
+  uint64_t signature_cache_entries = 200'000;  // signatures kept in memory
   absl::Duration drain_timeout = absl::Seconds(20);  // calls still running after it are cancelled
   LogLevel log_level = LogLevel::kInfo;       // JSON lines on stderr
   ServerLimits limits;

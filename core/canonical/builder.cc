@@ -514,7 +514,9 @@ bool Builder::BuildMultiset(Fn fn, uint64_t attr, int width, const Scalar& a, co
     Scalar c[2] = {a, b};
     if (Less(c[1], c[0])) std::swap(c[0], c[1]);
     const uint8_t facts = nan_fact;
-    return Plain(Fn::kIsa, Scramble(static_cast<uint64_t>(fn)) ^ attr, width, facts, c, 2, out);
+    const uint64_t word = Scramble(static_cast<uint64_t>(fn)) ^ attr;
+    nodes_.DescribeIsa(word, {"", {}, fn, attr});
+    return Plain(Fn::kIsa, word, width, facts, c, 2, out);
   };
   if (plain || (ca && cb)) return pair();
   Hit(Rewrite::kMultiset);

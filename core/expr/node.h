@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/field.h"
@@ -66,6 +67,11 @@ struct ChildRef {
   const uint64_t* map;  // per child slot: parent slot in the top byte, shift in the low 56 bits (signed)
   int parent_slot(int i) const { return static_cast<int>(map[i] >> 56); }
   int64_t shift(int i) const { return static_cast<int64_t>(map[i] << 8) >> 8; }
+  // The next child of the same node; there must be one.
+  ChildRef next() const {
+    const uint64_t* w = map + slots;
+    return {static_cast<NodeId>(*w), static_cast<uint8_t>(*w >> 32), w + 1};
+  }
 };
 
 struct Node {
@@ -78,6 +84,15 @@ struct Node {
   uint8_t width = 0;       // bits of the result; 0 for leaves, whose consumer decides
   uint8_t slots = 0;
   uint8_t facts = 0;
+};
+
+// What the attribute word of kIsa nodes stands for: an instruction by its spelling, or (spelling empty) operation `fn`
+// with `attr` on two operands that cannot flatten to a multiset.
+struct IsaOperation {
+  std::string spelling;
+  std::vector<int> operand_widths;
+  Fn fn = Fn::kUndef;
+  uint64_t attr = 0;
 };
 
 // The unique table: equal content gives the same id, compared in full. Not thread-safe: one manager a check.
@@ -112,6 +127,14 @@ class NodeManager {
   };
   MultisetView multiset(NodeId id) const;
   bool IsMultiset(NodeId id) const { return IsAssociative(nodes_[id].fn); }
+
+  // Says what kIsa nodes with attribute `word` mean; the first description stays. No part of any digest.
+  void DescribeIsa(uint64_t word, const IsaOperation& operation) { isa_.try_emplace(word, operation); }
+  // Null where `word` was never described.
+  const IsaOperation* isa(uint64_t word) const {
+    const auto it = isa_.find(word);
+    return it == isa_.end() ? nullptr : &it->second;
+  }
 
   const Node& operator[](NodeId id) const { return nodes_[id]; }
   BufferId slot_buffer(NodeId id, int slot) const {
@@ -157,6 +180,7 @@ class NodeManager {
   std::vector<uint32_t> hashes_;
   std::vector<uint32_t> identity_;  // identity words of each node
   std::vector<Buffer> buffers_;
+  std::unordered_map<uint64_t, IsaOperation> isa_;
 };
 
 }  // namespace samebits::expr

@@ -37,9 +37,10 @@ uint64_t PickNan(const Format& format, std::initializer_list<uint64_t> operands)
   return format.canonical_nan;
 }
 
-// With ftz a result counts as subnormal before it is rounded: what would round up to the least normal number is zero.
+// With ftz a result counts as subnormal by its rounding at full precision: what only the coarser grid of subnormals
+// would round up to the least normal number is zero.
 uint64_t RoundResult(const Format& format, const Exact& value, Rounding rounding, Flags flags) {
-  if (value.significand == 0 || (flags.ftz && IsTiny(format, value))) return Zero(format, value.negative);
+  if (value.significand == 0 || (flags.ftz && IsTiny(format, value, rounding))) return Zero(format, value.negative);
   return Round(format, value, rounding);
 }
 

@@ -17,7 +17,7 @@
 namespace samebits::softfloat {
 
 struct Flags {
-  bool ftz = false;   // subnormal operands and results (before rounding) become zeros of their sign
+  bool ftz = false;   // subnormal operands and results (see IsTiny in exact.h) become zeros of their sign
   bool sat = false;   // the result is clamped to [+0, 1]; NaN becomes +0
   bool relu = false;  // a negative result becomes +0; NaN stays
 };

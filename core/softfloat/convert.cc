@@ -40,14 +40,17 @@ uint64_t MoveNan(const Format& to, const Format& from, uint64_t bits) {
   return QuietNan(to, sign | to.infinity() | (up >= 0 ? fraction << up : fraction >> -up));
 }
 
-uint64_t ConvertNan(const Format& to, const Format& from, uint64_t bits, Rounding rounding, bool ftz) {
+uint64_t ConvertNan(const Format& to, const Format& from, uint64_t bits, Rounding rounding, ConvertFlags flags) {
   if (to.specials == Specials::kFinite) return to.max_finite();
-  if (to.id == from.id && !ftz) return bits;
+  if (to.id == from.id && !flags.ftz) return bits;
   if (from.id == FormatId::kBf16 && to.id == FormatId::kF32) return bits << 16;
-  if (to.id == FormatId::kTf32 && rounding == Rounding::kRna) return bits >> to.unused_low_bits << to.unused_low_bits;
+  if (to.id == FormatId::kTf32 && rounding == Rounding::kRna) {
+    const uint64_t unit = uint64_t{1} << to.unused_low_bits, cut = bits / unit * unit;
+    return flags.satfinite ? cut - unit : cut;
+  }
   const bool wide = (from.id == FormatId::kF64 || to.id == FormatId::kF64) && to.specials == Specials::kIeee;
-  if (!wide || to.id == FormatId::kE5m2 || to.id == FormatId::kBf16) return to.canonical_nan;
-  const bool canonical_first = ftz && from.id == FormatId::kF32;
+  if (!wide || to.id == FormatId::kE5m2) return to.canonical_nan;
+  const bool canonical_first = flags.ftz && from.id == FormatId::kF32;
   return MoveNan(to, from, canonical_first ? from.canonical_nan : bits);
 }
 
@@ -56,12 +59,16 @@ uint64_t ConvertNan(const Format& to, const Format& from, uint64_t bits, Roundin
 uint64_t ConvertFloat(const Format& to, const Format& from, uint64_t bits, Rounding rounding, ConvertFlags flags) {
   const bool flush_operand = flags.ftz && to.id != FormatId::kF16;
   const Number number = Decode(from, FlushF32(from, bits, flush_operand));
-  if (number.is_nan()) return Finish(to, ConvertNan(to, from, bits & from.mask(), rounding, flags.ftz), flags);
+  if (number.is_nan()) return Finish(to, ConvertNan(to, from, bits & from.mask(), rounding, flags), flags);
   if (to.specials == Specials::kScale) return ToScale(number, rounding);
   if (number.is_zero()) return Finish(to, number.negative ? to.sign_mask() : 0, flags);
   if (number.is_infinity()) return Finish(to, InfinityFor(to, number.negative, flags.satfinite), flags);
   const Overflow overflow = flags.satfinite ? Overflow::kSatFinite : Overflow::kIeee;
-  return Finish(to, Round(to, FromNumber(number), rounding, overflow), flags);
+  const Exact value = FromNumber(number);
+  if (flags.ftz && to.id == FormatId::kF32 && IsTiny(to, value, rounding)) {
+    return Finish(to, number.negative ? to.sign_mask() : 0, flags);
+  }
+  return Finish(to, Round(to, value, rounding, overflow), flags);
 }
 
 uint64_t RoundToIntegral(const Format& format, uint64_t bits, Rounding rounding, ConvertFlags flags) {

@@ -18,8 +18,9 @@ struct ConvertFlags {
 
 // Between floating-point formats. NaN becomes the canonical NaN of `to`, or its largest positive number where it has
 // none; but (as an H200 does it) bf16 to f32 and a conversion to the same format without flags keep the pattern, f64 on
-// either side keeps sign and leading payload bits in quiet form, and kRna to tf32 cuts the pattern. ftz leaves operands
-// of conversions to f16 alone. ue8m0 as target takes kRz or kRp, ignores the sign, and gives its least value for zero.
+// either side keeps sign and leading payload bits in quiet form, and kRna to tf32 cuts the pattern (with satfinite, and
+// lowers it by one unit). ftz leaves operands of conversions to f16 alone. ue8m0 as target takes kRz or kRp, ignores
+// the sign, and gives its least value for zero.
 uint64_t ConvertFloat(const Format& to, const Format& from, uint64_t bits, Rounding rounding, ConvertFlags flags = {});
 
 // To an integer value in the same format (cvt.rni.f32.f32 and kin; the sign of a zero result is the operand's).

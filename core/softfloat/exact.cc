@@ -130,8 +130,11 @@ uint64_t Round(const Format& format, const Exact& value, Rounding rounding, Over
   return sign | static_cast<uint64_t>(magnitude);
 }
 
-bool IsTiny(const Format& format, const Exact& value) {
-  return value.exponent + BitLength(value.significand) - 1 < format.min_exponent();
+bool IsTiny(const Format& format, const Exact& value, Rounding rounding) {
+  const int length = BitLength(value.significand);
+  const Wide kept = ShiftAndRound(value, length - 1 - format.fraction_bits, rounding);
+  const bool carried = BitLength(kept) > format.fraction_bits + 1;
+  return value.exponent + length - 1 + carried < format.min_exponent();
 }
 
 Wide RoundToInteger(const Exact& value, Rounding rounding) {

@@ -39,8 +39,9 @@ enum class Overflow : uint8_t {
 // Rounds a nonzero value; the result is a pattern of `format` (never NaN). Formats without infinity saturate.
 uint64_t Round(const Format& format, const Exact& value, Rounding rounding, Overflow overflow = Overflow::kIeee);
 
-// Whether a nonzero value is below the least normal number of `format` before rounding.
-bool IsTiny(const Format& format, const Exact& value);
+// Whether a nonzero value, rounded to the precision of `format` as if exponents had no bound, is below the least normal
+// number: what ftz flushes.
+bool IsTiny(const Format& format, const Exact& value, Rounding rounding);
 
 // Rounds to an integer; the magnitude must be below 2^126. The sign is kept apart.
 Wide RoundToInteger(const Exact& value, Rounding rounding);

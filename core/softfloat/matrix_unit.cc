@@ -80,6 +80,7 @@ const Format& ResultFormat(const MatrixUnit& unit) {
 }
 
 int64_t CutTowardZero(int64_t significand, int shift) {
+  if (significand == 0) return 0;
   if (shift <= 0) return significand << -shift;
   if (shift >= 63) return 0;
   return significand < 0 ? -(-significand >> shift) : significand >> shift;

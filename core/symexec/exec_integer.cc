@@ -33,6 +33,7 @@ bool Machine::Generic(const Inst& in, int result_width, std::initializer_list<in
   if (in.has_unknown_modifier) return Unmodelled(in);
   WordHasher h(77);
   for (const char c : in.name) h.Add(static_cast<uint8_t>(c));
+  nodes_.DescribeIsa(h.Finish64(), {std::string(in.name), operand_widths});
   std::vector<Lanes> lanes(operand_widths.size());
   std::vector<const Lanes*> refs;
   int i = 0;

@@ -33,7 +33,7 @@ bool InputFormat(ScalarType t, FormatId* id, Format* format, int* bits) {
 uint64_t UnitWord(const softfloat::MatrixUnit& u, Format a, Format b) {
   return static_cast<uint64_t>(u.rule) | static_cast<uint64_t>(u.result) << 4 | static_cast<uint64_t>(u.fraction_bits) << 8 |
          static_cast<uint64_t>(static_cast<uint16_t>(u.zero_exponent)) << 16 | static_cast<uint64_t>(a) << 32 |
-         static_cast<uint64_t>(b) << 40;
+         static_cast<uint64_t>(b) << 40 | static_cast<uint64_t>(u.group) << 48;
 }
 
 uint64_t DescriptorField(uint64_t d, int low, int bits) { return d >> low & ((uint64_t{1} << bits) - 1); }

@@ -23,8 +23,14 @@ int64_t WrapTo(int64_t v, int width, bool is_signed) {
 }
 
 // Width of operands as a format: what is read from memory has no width of its own.
-expr::Format BitsFormat(int width) {
-  return width == 64 ? expr::Format::kB64 : width == 32 ? expr::Format::kB32 : width == 16 ? expr::Format::kB16 : expr::Format::kB8;
+expr::Format PatternFormat(int width) {
+  switch (width) {
+    case 1: return expr::Format::kB1;
+    case 8: return expr::Format::kB8;
+    case 16: return expr::Format::kB16;
+    case 32: return expr::Format::kB32;
+    default: return expr::Format::kB64;
+  }
 }
 
 bool CompareInts(Compare compare, int64_t a, int64_t b, bool is_signed) {
@@ -333,6 +339,16 @@ bool Machine::IntBitwise(Fn fn, const Value& a, const Value& b, int width, Value
   return true;
 }
 
+bool Machine::DataShift(Fn fn, int width, const Value& x, const Value& n, Value* out) {
+  Lanes data, count, shifted;
+  if (n.is_bits() && n.width != 32) return Unknown("OPERAND", "shift amount of another width");
+  if (!ToLanes(x, width, &data) || !ToLanes(n, n.is_int() ? 32 : n.width, &count)) return false;
+  const Lanes* operands[2] = {&data, &count};
+  if (!ops_.Apply(fn, 0, width, operands, &shifted)) return OutOfAnchors();
+  *out = Value::Bits(std::move(shifted), width);
+  return true;
+}
+
 bool Machine::IntShift(Fn fn, const Value& a, const Value& b, int width, Value* out) {
   if (a.buffer != 0) return Unknown("ADDRESS_AS_DATA", "an address is shifted");
   Value x = a, n = b;
@@ -346,7 +362,7 @@ bool Machine::IntShift(Fn fn, const Value& a, const Value& b, int width, Value* 
       }
       return IntMul(x, Value::Int(static_cast<int64_t>(uint64_t{1} << amount), width), width, out);
     }
-    if (symbolic_.HasTerms(x.symbolic) || symbolic_.HasTerms(n.symbolic)) return DataBinary(fn, 0, width, x, n, out);
+    if (symbolic_.HasTerms(x.symbolic) || symbolic_.HasTerms(n.symbolic)) return DataShift(fn, width, x, n, out);
     const bool is_signed = fn == Fn::kSar;
     if (!Actual(&x, width, is_signed) || !Actual(&n, 32, false)) return false;
     if (constant_amount && x.array != 0 && x.symbolic != 0 && amount < 63 && (is_signed || RangeOf(x).lo >= 0)) {
@@ -396,13 +412,7 @@ bool Machine::IntShift(Fn fn, const Value& a, const Value& b, int width, Value* 
       return true;
     }
   }
-  Lanes data, count, shifted;
-  if (n.is_bits() && n.width != 32) return Unknown("OPERAND", "shift amount of another width");
-  if (!ToLanes(x, width, &data) || !ToLanes(n, n.is_int() ? 32 : n.width, &count)) return false;
-  const Lanes* operands[2] = {&data, &count};
-  if (!ops_.Apply(fn, 0, width, operands, &shifted)) return OutOfAnchors();
-  *out = Value::Bits(std::move(shifted), width);
-  return true;
+  return DataShift(fn, width, x, n, out);
 }
 
 bool Machine::IntDivide(bool remainder, const Value& a, const Value& b, int width, bool is_signed, Value* out) {
@@ -496,9 +506,9 @@ bool Machine::IntCompare(Compare compare, const Value& a, const Value& b, int wi
       if (!ToLanes(x, width, &lx) || !ToLanes(y, width, &ly)) return false;
       Attr attr;
       attr.compare = compare;
-      attr.from = BitsFormat(width);
       if (is_signed) attr.flags = Attr::kSigned;
       if (compare == Compare::kEq || compare == Compare::kNe) attr.flags = 0;
+      attr.from = PatternFormat(width);
       const Lanes* operands[2] = {&lx, &ly};
       if (!ops_.Apply(Fn::kICompare, attr.Encode(), 1, operands, &lz)) return OutOfAnchors();
       *out = Value::Bits(std::move(lz), 1);

@@ -169,6 +169,7 @@ class Machine {
   bool IntNeg(const Value& a, int width, Value* out);
   bool IntMul(const Value& a, const Value& b, int width, Value* out);
   bool IntBitwise(expr::Fn fn, const Value& a, const Value& b, int width, Value* out);
+  bool DataShift(expr::Fn fn, int width, const Value& x, const Value& n, Value* out);
   bool IntShift(expr::Fn fn, const Value& a, const Value& b, int width, Value* out);
   bool IntDivide(bool remainder, const Value& a, const Value& b, int width, bool is_signed, Value* out);
   bool IntMinMax(bool is_max, const Value& a, const Value& b, int width, bool is_signed, Value* out);

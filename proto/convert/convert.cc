@@ -81,6 +81,22 @@ void ArgumentToProto(const checker::Argument& argument, uint32_t float_bytes, v1
   }
 }
 
+// Length of the well-formed UTF-8 sequence that `text`, not empty, starts with; 0 if it starts with none (Unicode 15,
+// table 3-7).
+size_t SequenceLength(std::string_view text) {
+  const auto lead = static_cast<uint8_t>(text[0]);
+  if (lead < 0x80) return 1;
+  const size_t length = lead >= 0xc2 && lead <= 0xdf ? 2 : (lead & 0xf0) == 0xe0 ? 3 : lead >= 0xf0 && lead <= 0xf4 ? 4 : 0;
+  if (length == 0 || length > text.size()) return 0;
+  const auto second = static_cast<uint8_t>(text[1]);
+  const uint8_t low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+  const uint8_t high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+  if (second < low || second > high) return 0;
+  for (size_t i = 2; i < length; ++i)
+    if ((static_cast<uint8_t>(text[i]) & 0xc0) != 0x80) return 0;
+  return length;
+}
+
 void PlaceToProto(const checker::Place& place, v1::Place* out) {
   out->set_line(place.line);
   out->set_column(place.column);
@@ -132,29 +148,19 @@ checker::PartingSide SideFromProto(const v1::PartingSide& side) {
 }  // namespace
 
 void SetText(std::string_view text, std::string* out) {
-  // Lengths of well-formed UTF-8 sequences by lead byte, with the second byte's range (Unicode 15, table 3-7).
-  const auto sequence = [&text](size_t i) -> size_t {
-    const auto at = [&](size_t k) { return k < text.size() ? static_cast<uint8_t>(text[k]) : 0; };
-    const uint8_t lead = at(i);
-    if (lead < 0x80) return 1;
-    const size_t length = lead >= 0xc2 && lead <= 0xdf ? 2 : (lead & 0xf0) == 0xe0 ? 3 : lead >= 0xf0 && lead <= 0xf4 ? 4 : 0;
-    const uint8_t low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-    const uint8_t high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-    if (length == 0 || at(i + 1) < low || at(i + 1) > high) return 0;
-    for (size_t k = 2; k < length; ++k)
-      if ((at(i + k) & 0xc0) != 0x80) return 0;
-    return length;
-  };
   out->clear();
-  for (size_t i = 0; i < text.size();) {
-    const size_t length = sequence(i);
-    if (length == 0) {
-      out->append("\xef\xbf\xbd");
-      ++i;
-    } else {
-      out->append(text.substr(i, length));
-      i += length;
+  while (!text.empty()) {
+    size_t length = 0;  // of the well-formed start
+    while (length < text.size()) {
+      const size_t sequence = SequenceLength(text.substr(length));
+      if (sequence == 0) break;
+      length += sequence;
     }
+    out->append(text.substr(0, length));
+    text.remove_prefix(length);
+    if (text.empty()) return;
+    out->append("\xef\xbf\xbd");
+    text.remove_prefix(1);
   }
 }
 

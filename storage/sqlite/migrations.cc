@@ -18,7 +18,7 @@ constexpr const char* kMigrations[] = {
       digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
       create_time_micros INTEGER NOT NULL,
       size_bytes INTEGER NOT NULL,
-      description TEXT NOT NULL
+      description BLOB NOT NULL
     ) STRICT, WITHOUT ROWID;
 
     CREATE TABLE kernel_texts (
@@ -31,7 +31,7 @@ constexpr const char* kMigrations[] = {
       launch BLOB NOT NULL CHECK (length(launch) = 32),
       version INTEGER NOT NULL,
       digest TEXT,
-      body TEXT NOT NULL,
+      body BLOB NOT NULL,
       PRIMARY KEY (kernel, launch, version)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX signatures_by_digest ON signatures (digest) WHERE digest IS NOT NULL;

@@ -27,7 +27,7 @@ absl::StatusOr<KernelRecord> ReadKernel(const Statement& row) {
   std::copy(digest.begin(), digest.end(), record.digest.begin());
   record.create_time = absl::FromUnixMicros(row.Int(1));
   record.size_bytes = static_cast<uint64_t>(row.Int(2));
-  record.description = std::string(row.Text(3));
+  record.description = std::string(row.Blob(3));
   return record;
 }
 
@@ -91,7 +91,7 @@ absl::StatusOr<std::optional<SignatureRecord>> Reader::GetSignature(const Signat
   const absl::StatusOr<bool> row = scope->Step();
   if (!row.ok()) return row.status();
   if (!*row) return std::nullopt;
-  return SignatureRecord{key, std::string(scope->Text(0)), std::string(scope->Text(1))};
+  return SignatureRecord{key, std::string(scope->Text(0)), std::string(scope->Blob(1))};
 }
 
 absl::StatusOr<StoreSizes> Reader::Sizes() {

@@ -107,7 +107,7 @@ absl::StatusOr<bool> SqliteKernelStore::Insert(const KernelRecord& kernel, std::
   writer_.put_kernel.BindBlob(1, AsBlob(kernel.digest))
       .BindInt(2, absl::ToUnixMicros(kernel.create_time))
       .BindInt(3, static_cast<int64_t>(kernel.size_bytes))
-      .BindText(4, kernel.description);
+      .BindBlob(4, kernel.description);
   if (absl::Status status = writer_.put_kernel.Run(); !status.ok()) return status;
   if (writer_.connection.changes() == 0) return false;
   writer_.put_text.BindBlob(1, AsBlob(kernel.digest)).BindBlob(2, text);
@@ -152,7 +152,7 @@ absl::Status SqliteKernelStore::PutSignatures(absl::Span<const SignatureRecord> 
     writer_.put_signature.BindBlob(1, AsBlob(signature.key.kernel))
         .BindBlob(2, AsBlob(signature.key.launch))
         .BindInt(3, signature.key.version)
-        .BindText(5, signature.body);
+        .BindBlob(5, signature.body);
     if (signature.digest.empty()) {
       writer_.put_signature.BindNull(4);
     } else {

@@ -1,5 +1,6 @@
 // The interpreter against recordings of a GPU, bit by bit. SAMEBITS_DEVICE_RECORDING names the recorder's output (see
-// record_main.cc); SAMEBITS_DEVICE_LAUNCHES the launches that it was given, for whole kernels.
+// record_main.cc), built from the same probes; SAMEBITS_DEVICE_LAUNCHES the launches that it was given, for whole
+// kernels.
 
 #include <cstdio>
 #include <cstdlib>
@@ -73,6 +74,7 @@ absl::StatusOr<std::vector<uint8_t>> Interpret(const ProbeLaunch& launch, uint32
   config.grid = {blocks, 1, 1};
   config.block = {launch.threads, 1, 1};
   config.shared_bytes = launch.shared_bytes;
+  config.sm = 90;
   config.args = {interpreter::Bytes(memory.Allocate(launch.input)), interpreter::Bytes(out)};
   const auto result = interpreter::Run(*module, "probe", config, memory);
   if (!result.ok()) return result.status();
@@ -137,6 +139,7 @@ void CheckKernel(const Recording& recording, const KernelLaunch& launch) {
   std::copy_n(launch.block, 3, config.block.begin());
   std::copy_n(launch.grid, 3, config.grid.begin());
   config.shared_bytes = launch.shared_bytes;
+  config.sm = 90;
   std::vector<uint64_t> buffers;
   for (const std::string& arg : launch.args) {
     if (arg == "p") buffers.push_back(memory.Allocate(BufferContents(buffers.size())));

@@ -171,9 +171,15 @@ uint64_t Block::AtomicElement(const Site& site, StateSpace space, uint64_t old, 
     uint64_t result = 0;
     const bool less = shape.is_signed ? SignExtend(x, shape.bits) < SignExtend(y, shape.bits) : x < y;
     if (site.Has(Mod::kAdd) && shape.format != nullptr) {
-      // The ISA: f32 sums in global memory flush subnormals, in shared memory they do not.
+      // The ISA: f32 sums in global memory flush subnormals, in shared memory they do not. NaNs of f64 follow hardware:
+      // the unit of global memory returns one as it is.
       const bool ftz = shape.format->id == sf::FormatId::kF32 && space != StateSpace::kShared;
-      result = sf::Add(*shape.format, x, y, sf::Rounding::kRn, {.ftz = ftz});
+      const bool keeps_nan = shape.format->id == sf::FormatId::kF64 && space != StateSpace::kShared;
+      if (keeps_nan && (sf::IsNan(sf::kF64, x) || sf::IsNan(sf::kF64, y))) {
+        result = sf::IsNan(sf::kF64, y) ? y : x;
+      } else {
+        result = sf::Add(*shape.format, y, x, sf::Rounding::kRn, {.ftz = ftz});
+      }
     } else if (site.Has(Mod::kAdd)) {
       result = x + y;
     } else if (site.Has(Mod::kMin)) {

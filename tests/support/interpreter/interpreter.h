@@ -8,11 +8,11 @@
 // whole warp (shfl, vote, redux, ldmatrix, mma, ...) or warpgroup (wgmma) execute when every live lane of the member
 // mask waits at the same instruction. Asynchronous copies and matrix steps take effect at once.
 //
-// Semantics follow the PTX ISA; arithmetic is core/softfloat's, for the architecture that the text targets. Adds and
-// multiplications are never contracted. Approximate instructions use softfloat's stand-ins (see RunResult).
-// Choices where the ISA leaves results open: integer division by zero gives all ones and leaves the dividend as
-// remainder; registers and memory start as zero; fragments of wmma have a layout of our own.
-// What is not modelled (tensor maps, mbarriers, clusters, tcgen05, textures, clocks) is UNIMPLEMENTED.
+// Semantics follow the PTX ISA; arithmetic is core/softfloat's. Adds and multiplications are never contracted.
+// Approximate instructions use softfloat's stand-ins (see RunResult). Choices where the ISA leaves results open:
+// integer division by zero gives all ones and leaves the dividend as remainder; registers and memory start as zero;
+// fragments of wmma have a layout of our own. What is not modelled (tensor maps, mbarriers, clusters, tcgen05,
+// textures, clocks) is UNIMPLEMENTED.
 
 #include <array>
 #include <cstdint>
@@ -33,6 +33,7 @@ struct LaunchConfig {
   uint32_t shared_bytes = 0;               // dynamic shared memory
   std::vector<std::vector<uint8_t>> args;  // one a kernel parameter, as laid out in memory; missing bytes are zero
   uint64_t max_steps = 4'000'000'000;      // lane-instructions
+  int sm = 0;                              // architecture whose matrix units compute; 0: the text's target
 };
 
 // Bytes of one argument.

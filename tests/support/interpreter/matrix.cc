@@ -68,7 +68,8 @@ bool Block::Multiply(const Site& site, sf::MatrixInstruction instruction, Scalar
   const auto a_format = FormatIdOf(a_type), b_format = FormatIdOf(b_type), c_format = FormatIdOf(c_type);
   std::optional<sf::MatrixUnit> unit;
   if (a_format && b_format && c_format) {
-    unit = sf::FindMatrixUnit(program_.module->sm, instruction, *a_format, *b_format, *c_format);
+    const int sm = program_.config->sm != 0 ? program_.config->sm : program_.module->sm;
+    unit = sf::FindMatrixUnit(sm, instruction, *a_format, *b_format, *c_format);
   }
   if (!unit) {
     Unimplemented(site, "matrix unit of these types and architecture");

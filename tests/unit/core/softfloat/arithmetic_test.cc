@@ -247,9 +247,11 @@ TEST(Arithmetic, EdgeCases) {
       {"f64 fma nan of c before a", Fma(kF64, 0x7ff8000000000123, 0, 0xfff8000000000456), 0xfff8000000000456},
       {"f64 div nan of a", Div(kF64, 0x7ff8000000000123, 0x7ff8000000000456), 0x7ff8000000000123},
       {"f64 invalid", Sub(kF64, 0x7ff0000000000000, 0x7ff0000000000000), 0xfff8000000000000},
-      {"ftz decides before rounding", Mul(kF32, 0x3f7fffff, 0x00800000, Rounding::kRn, ftz), 0},
+      {"ftz decides at full precision", Mul(kF32, 0x3f7fffff, 0x00800000, Rounding::kRn, ftz), 0},
       {"without ftz it rounds up", Mul(kF32, 0x3f7fffff, 0x00800000), 0x00800000},
-      {"f16 ftz decides before rounding", Mul(kF16, 0x3bff, 0x8400, Rounding::kRn, ftz), 0x8000},
+      {"ftz keeps what full precision rounds up", Fma(kF32, 0x01000000, 0x80800000, 0x00800000, Rounding::kRn, ftz),
+       0x00800000},
+      {"f16 ftz decides at full precision", Mul(kF16, 0x3bff, 0x8400, Rounding::kRn, ftz), 0x8000},
   };
   for (const Case& test : cases) EXPECT_EQ(test.got, test.want) << test.what;
 }

@@ -102,6 +102,8 @@ TEST(ConvertFloat, EdgeCases) {
       {"f32 of f16 subnormal", ConvertFloat(kF32, kF16, 0x8001, Rounding::kRn), 0xb3800000},
       {"f32 ftz in", from32(kF64, 0x80000001, Rounding::kRn, {.ftz = true}), 0x8000000000000000},
       {"f32 ftz out", FromDouble(kF32, 0x1p-130, Rounding::kRn, {.ftz = true}), 0},
+      {"f32 ftz at full precision", ConvertFloat(kF32, kF64, 0x380fffffe0000000, Rounding::kRn, {.ftz = true}), 0},
+      {"f32 ftz rounded up", ConvertFloat(kF32, kF64, 0x380ffffff0000000, Rounding::kRn, {.ftz = true}), 0x00800000},
       {"f32 sat nan", from32(kF32, 0x7fc00000, Rounding::kRn, {.sat = true}), 0},
       {"f32 sat big", from32(kF32, 0x7f800000, Rounding::kRn, {.sat = true}), 0x3f800000},
       {"bf16 tie", from32(kBf16, 0x3f808000), 0x3f80},

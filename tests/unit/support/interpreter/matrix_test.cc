@@ -165,6 +165,39 @@ TEST(Mma, FragmentsLieWhereTheIsaSays) {
   for (const MmaCase& test : cases) CheckMma(test);
 }
 
+// 2^12 + 8 * 2^-13: one group of 16 products keeps the small ones, two groups of 8 lose those of the first.
+TEST(Mma, ArchitectureDecidesTheBits) {
+  const std::string text = Kernel(R"(
+  .reg .b32 %y<4>;
+  mov.b32 %y0, 0; mov.b32 %y1, 0; mov.b32 %y2, 0; mov.b32 %y3, 0;
+  setp.eq.s32 %p1, %tid0, 0;
+  mov.b32 %r1, 0x08000800;
+  @%p1 mov.b32 %r1, 0x08006c00;
+  mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%y0, %y1, %y2, %y3}, {%r1, %r1, %r2, %r2}, {%r3, %r3},
+    {%y0, %y1, %y2, %y3};
+  st.global.b32 [%out], %y0;)");
+  std::string ones = text;
+  ones.replace(ones.find("mma.sync"), 0, "mov.b32 %r2, 0; mov.b32 %r3, 0x3c003c00;\n  ");
+  const auto on = [&](int sm) {
+    const auto module = isa::ptx::Parse(ones);
+    EXPECT_TRUE(module.ok()) << module.status();
+    Memory memory;
+    const uint64_t out = memory.Allocate(128);
+    LaunchConfig config;
+    config.block = {32, 1, 1};
+    config.args = {Bytes(memory.Allocate(128)), Bytes(out)};
+    config.sm = sm;
+    const auto result = interpreter::Run(*module, "", config, memory);
+    EXPECT_TRUE(result.ok()) << result.status();
+    float value = 0;
+    std::memcpy(&value, memory.Buffer(out).data(), 4);
+    return value;
+  };
+  EXPECT_EQ(on(0), on(90));
+  EXPECT_GT(on(90), 4096.0f);
+  EXPECT_EQ(on(80), 4096.0f);
+}
+
 // Stores 16 x 16 halves in shared memory, loads them with ldmatrix and back with stmatrix.
 TEST(MatrixMoves, LoadAndStoreMatrix) {
   const std::string text = Kernel(R"(

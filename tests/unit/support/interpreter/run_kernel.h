@@ -29,7 +29,7 @@ inline absl::StatusOr<std::vector<uint32_t>> RunText(const std::string& text, co
   if (!module.ok()) return module.status();
   Memory memory;
   const uint64_t in_address = memory.Allocate(in.size() * 4), out_address = memory.Allocate(out_words * 4);
-  std::memcpy(memory.Buffer(in_address).data(), in.data(), in.size() * 4);
+  if (!in.empty()) std::memcpy(memory.Buffer(in_address).data(), in.data(), in.size() * 4);
   const LaunchConfig config{
       launch.grid, launch.block, launch.shared_bytes, {Bytes(in_address), Bytes(out_address)}, launch.max_steps};
   const auto result = Run(*module, "", config, memory);

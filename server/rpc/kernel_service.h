@@ -1,0 +1,19 @@
+#ifndef SAMEBITS_SERVER_RPC_KERNEL_SERVICE_H_
+#define SAMEBITS_SERVER_RPC_KERNEL_SERVICE_H_
+
+#include <memory>
+
+#include "samebits/v1/kernel_service.grpc.pb.h"
+#include "server/log/log.h"
+#include "server/registry/registry.h"
+#include "server/rpc/call_gate.h"
+
+namespace samebits::server {
+
+// samebits.v1.KernelService on gRPC's callback API: converts and delegates to the registry. Calls pass the gate; once
+// it is closed they are answered with UNAVAILABLE. All three must outlive the service.
+std::unique_ptr<grpc::Service> MakeKernelService(Registry& registry, CallGate& gate, const Log& log);
+
+}  // namespace samebits::server
+
+#endif  // SAMEBITS_SERVER_RPC_KERNEL_SERVICE_H_
