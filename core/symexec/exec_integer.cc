@@ -26,8 +26,11 @@ uint64_t Lop3(uint64_t a, uint64_t b, uint64_t c, unsigned table) {
   return r;
 }
 
-// A known position or length of a bit field. Devices part from the ISA's text on those beyond 255: they stay opaque.
-bool IsExtent(const Value& v) { return v.is_uniform_const() && v.constant >= 0 && v.constant <= 255; }
+// A known position or length of a bit field. Eight bits count; but for fields of 64 bits devices take all, so that beyond
+// 255 these stay opaque.
+bool IsExtent(const Value& v, int width) {
+  return v.is_uniform_const() && (width == 32 || (v.constant >= 0 && v.constant <= 255));
+}
 
 }  // namespace
 
@@ -203,7 +206,7 @@ bool Machine::ExecBits(const Inst& in) {
     case Op::kBfe: {
       if (!CheckMods(in, {}) || !operand(1, &a)) return false;
       if (!Get(Op(in, 2), 32, false, &b) || !Get(Op(in, 3), 32, false, &c)) return false;
-      if (!AsInt(&b) || !AsInt(&c) || !IsExtent(b) || !IsExtent(c)) return Generic(in, width, {width, 32, 32});
+      if (!AsInt(&b) || !AsInt(&c) || !IsExtent(b, width) || !IsExtent(c, width)) return Generic(in, width, {width, 32, 32});
       const int pos = static_cast<int>(b.constant & 255), len = static_cast<int>(c.constant & 255);
       const bool is_signed = isa::IsSigned(in.type());
       if (len == 0) return Set(Op(in, 0), Value::Int(0, width));
@@ -237,7 +240,7 @@ bool Machine::ExecBits(const Inst& in) {
       if (!CheckMods(in, {}) || !operand(1, &a) || !operand(2, &b)) return false;
       Value pos, len;
       if (!Get(Op(in, 3), 32, false, &pos) || !Get(Op(in, 4), 32, false, &len)) return false;
-      if (!AsInt(&pos) || !AsInt(&len) || !IsExtent(pos) || !IsExtent(len)) return Generic(in, width, {width, width, 32, 32});
+      if (!AsInt(&pos) || !AsInt(&len) || !IsExtent(pos, width) || !IsExtent(len, width)) return Generic(in, width, {width, width, 32, 32});
       const int p = static_cast<int>(pos.constant & 255), n = std::min(static_cast<int>(len.constant & 255), width - p);
       if (p >= width || n <= 0) return Set(Op(in, 0), std::move(b));
       const uint64_t mask = (n == 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1) << p;
