@@ -9,6 +9,7 @@
 #include "absl/strings/charconv.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "client/launch/abseil_text.h"
 
 namespace samebits::launch {
 namespace {
@@ -20,14 +21,14 @@ constexpr char kGrammar[] =
     "bytes:HEX";
 constexpr size_t kMaxBytesArgument = 4096;  // PTX's limit on parameter space of older targets
 
-absl::string_view Abseil(std::string_view text) { return {text.data(), text.size()}; }
-
 absl::Status Bad(std::string_view value, std::string_view what, std::string_view remedy) {
   return absl::InvalidArgumentError(
       absl::StrCat("'", Abseil(value.substr(0, 80)), "' ", Abseil(what), "; ", Abseil(remedy)));
 }
 
-bool IsPattern(std::string_view text) { return text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'); }
+bool IsPattern(std::string_view text) {
+  return text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+}
 
 absl::StatusOr<uint64_t> ParsePattern(std::string_view text, int width) {
   const std::string_view digits = text.substr(2);
@@ -57,8 +58,8 @@ absl::StatusOr<uint64_t> ParseInteger(std::string_view text, int width, bool is_
     return Bad(text, "is not an integer of at most 64 bits", "write a decimal integer or a 0x pattern");
   }
   const int64_t high = INT64_MAX >> (64 - width);
-  const bool fits = is_signed ? fits_signed && i >= -high - 1 && i <= high
-                              : fits_unsigned && (width == 64 || u >> width == 0);
+  const bool fits =
+      is_signed ? fits_signed && i >= -high - 1 && i <= high : fits_unsigned && (width == 64 || u >> width == 0);
   if (!fits) {
     return Bad(text, absl::StrCat("is out of range of ", is_signed ? "i" : "u", width),
                "use a wider type, or the bit pattern as 0x...");
@@ -93,9 +94,9 @@ absl::StatusOr<ArgSpec> TypedScalar(bool is_float, bool is_signed, int width, st
   arg.is_float = is_float;
   arg.is_signed = is_signed;
   arg.width = width;
-  absl::StatusOr<uint64_t> bits = IsPattern(text)   ? ParsePattern(text, width)
-                                  : is_float        ? ParseFloatOfWidth(text, width)
-                                                    : ParseInteger(text, width, is_signed);
+  absl::StatusOr<uint64_t> bits = IsPattern(text) ? ParsePattern(text, width)
+                                  : is_float      ? ParseFloatOfWidth(text, width)
+                                                  : ParseInteger(text, width, is_signed);
   if (!bits.ok()) return bits.status();
   arg.bits = is_signed ? SignExtend(*bits, width) : *bits;
   return arg;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/launch/abseil_text.h"
 #include "client/launch/arg_value.h"
 #include "client/launch/manifest.h"
 
@@ -12,8 +13,6 @@ namespace samebits::launch {
 namespace {
 
 using Json = nlohmann::json;
-
-absl::string_view Abseil(std::string_view text) { return {text.data(), text.size()}; }
 
 // The place of a value in the messages: "m.jsonl:7: args[2]".
 absl::Status Bad(std::string_view place, std::string_view what) {
@@ -83,11 +82,13 @@ absl::StatusOr<checker::Dim3> ReadDim3(const Json& value, std::string_view place
 absl::StatusOr<ArgSpec> ReadArg(const Json& value, std::string_view place) {
   if (value.is_null()) return ParseArgValue("unknown");
   if (!value.is_object() || value.size() != 1) {
-    return Bad(place, absl::StrCat(Shown(value), " is not null or an object with one of ptr, i32, u32, i64, u64, f32, "
-                                                 "f64, bits, bytes, scratch"));
+    return Bad(place, absl::StrCat(Shown(value),
+                                   " is not null or an object with one of ptr, i32, u32, i64, u64, f32, "
+                                   "f64, bits, bytes, scratch"));
   }
-  const std::string type = value.begin().key();
-  const Json& content = value.begin().value();
+  const auto member = value.begin();
+  const std::string type = member.key();
+  const Json& content = *member;
   if (type == "scratch") {
     if (!content.is_boolean() || !content.get<bool>()) return Bad(place, "write {\"scratch\": true}");
     return ParseArgValue("scratch");

@@ -8,14 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "client/launch/abseil_text.h"
 #include "client/launch/arg_value.h"
 
 namespace samebits::launch {
 namespace {
 
 constexpr uint32_t kMaxExtent = 0x7fffffff;  // of a grid's x (CUDA's limit); other limits are the checker's
-
-absl::string_view Abseil(std::string_view text) { return {text.data(), text.size()}; }
 
 absl::Status Within(std::string_view origin, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(Abseil(origin), ": ", status.message()));
@@ -87,9 +86,9 @@ absl::StatusOr<std::vector<size_t>> Place(const std::vector<ArgSpec>& args, cons
     return places;
   }
   if (unnamed != nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(unnamed->origin, ": names no parameter of ", DescribeParameters(entry),
-                     " while other arguments do; name all of them by position, or none"));
+    return absl::InvalidArgumentError(absl::StrCat(unnamed->origin, ": names no parameter of ",
+                                                   DescribeParameters(entry),
+                                                   " while other arguments do; name all of them by position, or none"));
   }
   std::vector<bool> taken(entry.parameters.size());
   for (size_t i = 0; i < args.size(); ++i) {
@@ -171,11 +170,11 @@ absl::StatusOr<checker::Dim3> ParseDim3(std::string_view text, std::string_view 
                                                  "' is not X, X,Y or X,Y,Z with extents from 1 to 2147483647"));
 }
 
-absl::StatusOr<ArgSpec> ParseArg(std::string_view text) {
+absl::StatusOr<ArgSpec> ParseArg(std::string_view text, std::string_view flag) {
   const size_t equals = text.find('=');
   const bool labelled = equals != std::string_view::npos;
   absl::StatusOr<ArgSpec> arg = ParseArgValue(labelled ? text.substr(equals + 1) : text);
-  const std::string origin = absl::StrCat("--arg ", Abseil(text.substr(0, 80)));
+  const std::string origin = absl::StrCat(Abseil(flag), " ", Abseil(text.substr(0, 80)));
   if (!arg.ok()) return Within(origin, arg.status());
   if (labelled) arg->label = std::string(text.substr(0, equals));
   arg->origin = origin;
@@ -200,7 +199,8 @@ absl::StatusOr<ResolvedLaunch> Resolve(const LaunchSpec& spec, const DescribeFn&
   if (!entry.ok()) return entry.status();
   launch.entry = entry->name;
   if (!spec.block && !entry->required_block) {
-    return absl::InvalidArgumentError(absl::StrCat("entry ", entry->name, " declares no .reqntid, so the block must be "
+    return absl::InvalidArgumentError(absl::StrCat("entry ", entry->name,
+                                                   " declares no .reqntid, so the block must be "
                                                    "given; add --block X[,Y,Z] or \"block\" to its launch file"));
   }
   launch.block = spec.block ? *spec.block : *entry->required_block;

@@ -27,14 +27,14 @@ struct ArgSpec {
     kPattern,  // `bits`: pattern of the parameter's own width
   };
   Form form = Form::kUnknown;
-  std::string label;     // name before '=', empty where none
+  std::string label;  // name before '=', empty where none
   std::string text;
   std::vector<uint8_t> bytes;
   uint64_t bits = 0;
   bool is_float = false;
   bool is_signed = false;  // of an integer kTyped: bits are sign-extended from `width`
-  int width = 0;         // 32 or 64, of kTyped
-  std::string origin;    // as written and where ("--arg n=4096"), for messages
+  int width = 0;           // 32 or 64, of kTyped
+  std::string origin;      // as written and where ("--arg n=4096"), for messages
 };
 
 // Parts of a launch. A part that is not set leaves the word to the layer below it.
@@ -45,7 +45,7 @@ struct LaunchSpec {
   std::optional<checker::Dim3> grid;  // nullopt with grid_set: explicitly open
   std::optional<uint32_t> shared_bytes;
   bool args_set = false;
-  std::optional<std::vector<ArgSpec>> args;  // nullopt with args_set: explicitly open
+  std::optional<std::vector<ArgSpec>> args;         // nullopt with args_set: explicitly open
   std::optional<std::vector<std::string>> outputs;  // empty: every buffer that is written
 };
 
@@ -58,8 +58,8 @@ absl::StatusOr<checker::Dim3> ParseDim3(std::string_view text, std::string_view 
 // One argument as on the command line: [LABEL=]VALUE, where VALUE is one of
 //   ptr, ptr:BUFFER, scratch, unknown, i32:V, u32:V, i64:V, u64:V, f32:V, f64:V, bytes:HEX, 0xPATTERN, or a number.
 // V of a typed value is a decimal number of that type's range or a 0x pattern of its width. INVALID_ARGUMENT with
-// the argument, what is wrong, and what to write.
-absl::StatusOr<ArgSpec> ParseArg(std::string_view text);
+// the argument as written after `flag`, what is wrong, and what to write.
+absl::StatusOr<ArgSpec> ParseArg(std::string_view text, std::string_view flag = "--arg");
 
 // Yields what the text declares. Called at most once by Resolve, and only where the launch cannot be told without.
 using DescribeFn = std::function<absl::StatusOr<checker::TextInfo>()>;

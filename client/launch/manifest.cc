@@ -11,13 +11,11 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "client/launch/arg_value.h"
+#include "client/launch/abseil_text.h"
 #include "client/launch/launch_json.h"
 
 namespace samebits::launch {
 namespace {
-
-absl::string_view Abseil(std::string_view text) { return {text.data(), text.size()}; }
 
 ManifestRow ReadRow(std::string_view line, size_t number, const std::filesystem::path& folder,
                     std::string_view origin) {

@@ -17,8 +17,8 @@ namespace samebits::launch {
 
 // One kernel of a manifest.
 struct ManifestRow {
-  std::string id;       // "line N" where the row could not be read
-  std::string path;     // of the kernel text, resolved against the manifest's folder
+  std::string id;    // "line N" where the row could not be read
+  std::string path;  // of the kernel text, resolved against the manifest's folder
   LaunchSpec spec;
   absl::Status status;  // why the row is unusable; names manifest and line
   size_t line = 0;      // 1-based

@@ -135,8 +135,8 @@ TEST(ParseArgTest, RefusesWithPlaceAndRemedy) {
 }
 
 TEST(ResolveTest, NumbersTakeTheTypeOfTheirParameter) {
-  const auto launch = ResolveArgs({"o=ptr:out", "x=ptr", "n=-1", "s=1.5", "h=0x3c00",
-                                   "p=bytes:000102030405060708090a0b0c0d0e0f", "d=2"});
+  const auto launch = ResolveArgs(
+      {"o=ptr:out", "x=ptr", "n=-1", "s=1.5", "h=0x3c00", "p=bytes:000102030405060708090a0b0c0d0e0f", "d=2"});
   ASSERT_TRUE(launch.ok()) << launch.status();
   const std::vector<checker::Argument>& args = *launch->launch.args;
   ASSERT_EQ(args.size(), 7u);
@@ -174,7 +174,8 @@ TEST(ResolveTest, NamesPlaceArgumentsAndLeaveTheRestUnknown) {
 TEST(ResolveTest, RefusesArgumentsThatDoNotFit) {
   EXPECT_THAT(Error(ResolveArgs({"2=1", "n=2"})), AllOf(HasSubstr("--arg n=2"), HasSubstr("name all of them")));
   EXPECT_THAT(Error(ResolveArgs({"2=1", "param_2=2"})), AllOf(HasSubstr("--arg param_2=2"), HasSubstr("given twice")));
-  EXPECT_THAT(Error(ResolveArgs({"x=ptr"})), AllOf(HasSubstr("1 given"), HasSubstr("7 parameters"), HasSubstr("2:u32")));
+  EXPECT_THAT(Error(ResolveArgs({"x=ptr"})),
+              AllOf(HasSubstr("1 given"), HasSubstr("7 parameters"), HasSubstr("2:u32")));
   EXPECT_THAT(Error(ResolveArgs({"a=ptr", "b=ptr", "c=1", "d=1", "e=1"})), HasSubstr("add --arg scratch"));
   EXPECT_THAT(Error(ResolveArgs({"0=7"})), AllOf(HasSubstr("--arg 0=7"), HasSubstr("pointer")));
   EXPECT_THAT(Error(ResolveArgs({"2=1.5"})), AllOf(HasSubstr("--arg 2=1.5"), HasSubstr("not an integer")));

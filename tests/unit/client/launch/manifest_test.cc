@@ -108,8 +108,8 @@ TEST(LaunchJsonTest, NestingHasABound) {
 }
 
 TEST(ManifestTest, KeepsOrderAndResolvesPaths) {
-  const auto rows = ParseManifest("{\"id\": \"b\", \"path\": \"ptx/b.ptx\", \"block\": [32]}\n\n{\"path\": \"/abs/a.ptx\"}",
-                                  "top/dir", "m.jsonl");
+  const auto rows = ParseManifest(
+      "{\"id\": \"b\", \"path\": \"ptx/b.ptx\", \"block\": [32]}\n\n{\"path\": \"/abs/a.ptx\"}", "top/dir", "m.jsonl");
   ASSERT_TRUE(rows.ok()) << rows.status();
   ASSERT_EQ(rows->size(), 2u);
   EXPECT_EQ((*rows)[0].id, "b");
