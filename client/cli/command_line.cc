@@ -1,0 +1,253 @@
+#include "client/cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/help_text.h"
+
+namespace samebits::cli {
+namespace {
+
+using launch::LaunchSpec;
+
+// Launch flags as written, before they are parsed.
+struct LaunchFlags {
+  std::string prefix;  // "--", "--a-" or "--b-"
+  std::string entry, block, grid;
+  std::optional<uint32_t> shared;
+  std::vector<std::string> args, outputs;
+};
+
+struct Builder {
+  CommandLine line;
+  std::map<CLI::App*, Command> commands;
+  LaunchFlags common{"--"}, sides[2] = {{"--a-"}, {"--b-"}};
+  std::string format;
+};
+
+// `group` "" hides the flags from help.
+void AddLaunchFlags(CLI::App* app, LaunchFlags* flags, const std::string& group) {
+  const auto add = [&](const char* option, auto& value, const char* type, const char* what) {
+    return app->add_option(flags->prefix + option, value, what)->type_name(type)->group(group);
+  };
+  add("entry", flags->entry, "NAME", "Entry; needed where the text has several");
+  add("block", flags->block, "X[,Y[,Z]]", "Threads of a block");
+  add("grid", flags->grid, "X[,Y[,Z]]", "Blocks; unknown: every grid");
+  add("shared", flags->shared, "BYTES", "Dynamic shared memory");
+  add("arg", flags->args, "[NAME=]VALUE", "Argument, once per parameter; see below")->allow_extra_args(false);
+  add("output", flags->outputs, "BUFFER", "Compare this buffer, repeatable; default: all that are written")
+      ->allow_extra_args(false);
+}
+
+absl::StatusOr<LaunchSpec> ToSpec(const LaunchFlags& flags) {
+  LaunchSpec spec;
+  if (!flags.entry.empty()) spec.entry = flags.entry;
+  if (!flags.block.empty()) {
+    absl::StatusOr<checker::Dim3> block = launch::ParseDim3(flags.block, flags.prefix + "block");
+    if (!block.ok()) return block.status();
+    spec.block = *block;
+  }
+  spec.grid_set = !flags.grid.empty();
+  if (spec.grid_set && flags.grid != "unknown") {
+    absl::StatusOr<checker::Dim3> grid = launch::ParseDim3(flags.grid, flags.prefix + "grid");
+    if (!grid.ok()) return grid.status();
+    spec.grid = *grid;
+  }
+  spec.shared_bytes = flags.shared;
+  spec.args_set = !flags.args.empty();
+  if (spec.args_set) spec.args.emplace();
+  for (const std::string& text : flags.args) {
+    absl::StatusOr<launch::ArgSpec> arg = launch::ParseArg(text, flags.prefix + "arg");
+    if (!arg.ok()) return arg.status();
+    spec.args->push_back(*std::move(arg));
+  }
+  if (!flags.outputs.empty()) spec.outputs = flags.outputs;
+  return spec;
+}
+
+// An option that takes one of a few words.
+void AddChoice(CLI::App* app, const char* name, std::string* value, std::vector<std::string> words, const char* what) {
+  std::string type = absl::StrJoin(words, "|");
+  app->add_option(name, *value, what)->check(CLI::IsMember(std::move(words)).description(""))->type_name(type);
+}
+
+template <typename Number>
+void AddSeconds(CLI::App* app, const char* name, Number* value, const char* what) {
+  app->add_option(name, *value, what)->check(CLI::Range(0.0, 86400.0).description(""))->type_name("SECONDS");
+}
+
+template <typename Number>
+void AddThreads(CLI::App* app, const char* name, Number* value, const char* what) {
+  app->add_option(name, *value, what)->check(CLI::Range(1, 1024).description(""))->type_name("N");
+}
+
+// Taken before and after the command's name alike.
+void AddCommonOptions(CLI::App* app, Builder* b) {
+  CommandLine& line = b->line;
+  app->add_option("--server", line.server, "Server to ask; default $SAMEBITS_SERVER, else 127.0.0.1:7433")
+      ->type_name("HOST:PORT");
+  app->add_flag("--local", line.local, "Check in this process, without a server");
+  AddChoice(app, "--format", &b->format, {"human", "json"}, "Form of the answer");
+  AddChoice(app, "--color", &line.color, {"auto", "always", "never"}, "Colour; auto: on a terminal, NO_COLOR obeyed");
+  app->add_flag("-q,--quiet", line.quiet, "No progress on standard error");
+  AddSeconds(app, "--timeout", &line.timeout_seconds, "Longest wait for one call to the server");
+}
+
+void AddCheckOptions(CLI::App* app, CommandLine* line) {
+  app->add_flag("--ignore-signed-zero", line->ignore_signed_zero, "Count +0 and -0 as the same value");
+  app->add_flag("--strict-contraction", line->strict_contraction,
+                "UNKNOWN, not an assumption, where the assembler may fuse a multiplication into an addition");
+}
+
+CLI::App* AddCommand(CLI::App* app, Builder* b, Command command, const char* name, const char* summary,
+                     std::string footer) {
+  CLI::App* sub = app->add_subcommand(name, summary);
+  sub->footer("\n" + std::move(footer));
+  b->commands[sub] = command;
+  return sub;
+}
+
+// A command that takes kernels with their launches.
+CLI::App* AddKernelCommand(CLI::App* app, Builder* b, Command command, const char* name, const char* summary,
+                           const char* footer) {
+  CLI::App* sub = AddCommand(app, b, command, name, summary, absl::StrCat(footer, "\n\n", kLaunchHelp));
+  AddCommonOptions(sub, b);
+  sub->add_option("--manifest", b->line.manifest, "JSON Lines, a kernel and its launch a row; KERNEL is an id")
+      ->type_name("FILE");
+  AddCheckOptions(sub, &b->line);
+  AddLaunchFlags(sub, &b->common, "Launch");
+  return sub;
+}
+
+CLI::Option* AddKernels(CLI::App* sub, Builder* b, const char* name, const char* what) {
+  return sub->add_option(name, b->line.kernels, what)->type_name("KERNEL");
+}
+
+void AddPairCommand(CLI::App* app, Builder* b, Command command, const char* name, const char* summary,
+                    const char* footer) {
+  CLI::App* sub = AddKernelCommand(app, b, command, name, summary, footer);
+  AddKernels(sub, b, "kernels", "The two kernels, A and B")->required()->expected(2);
+  for (LaunchFlags& side : b->sides) AddLaunchFlags(sub, &side, "");
+}
+
+void AddJobs(CLI::App* sub, CommandLine* line) {
+  AddThreads(sub, "--jobs", &line->jobs, "Threads with --local; default: one per core");
+}
+
+void AddServe(CLI::App* app, Builder* b) {
+  ServeOptions& o = b->line.serve;
+  CLI::App* sub = AddCommand(app, b, Command::kServe, "serve", "Run the server", kServeHelp);
+  sub->add_option("--listen", o.listen, "Address of the gRPC endpoint")->type_name("HOST:PORT");
+  sub->add_option("--metrics", o.metrics, "Address of the Prometheus endpoint, or none")->type_name("HOST:PORT");
+  sub->add_option("--data", o.data, "Folder of the database")->envname("SAMEBITS_DATA")->type_name("DIR");
+  sub->add_flag("--in-memory", o.in_memory, "Keep everything in memory; lost at exit");
+  AddThreads(sub, "--threads", &o.threads, "Threads that check; default: one per core");
+  sub->add_option("--cache-entries", o.cache_entries, "Signatures kept in memory")->type_name("N");
+  AddSeconds(sub, "--check-seconds", &o.check_seconds, "Longest time of one check");
+  AddSeconds(sub, "--drain-seconds", &o.drain_seconds, "Longest wait for running calls at the end");
+  AddChoice(sub, "--log-level", &o.log_level, {"debug", "info", "warning", "error"}, "Least level that is logged");
+  sub->add_flag("--allow-remote-plaintext", o.allow_remote_plaintext,
+                "Permit an address other than loopback, without encryption or authentication");
+}
+
+void AddCommands(CLI::App* app, Builder* b) {
+  AddServe(app, b);
+  CLI::App* reg = AddCommand(app, b, Command::kRegister, "register", "Store kernels in the server", kRegisterHelp);
+  AddCommonOptions(reg, b);
+  AddKernels(reg, b, "kernels", "Files of PTX")->required();
+  AddPairCommand(app, b, Command::kCompare, "compare", "Do two launches return the same bits?", kCompareHelp);
+  AddPairCommand(app, b, Command::kExplain, "explain", "Show where two launches part", kExplainHelp);
+  CLI::App* partition = AddKernelCommand(app, b, Command::kPartition, "partition",
+                                         "Sort launches into classes of equal bits", kPartitionHelp);
+  AddKernels(partition, b, "kernels", "Kernels; with --manifest: ids, default all");
+  partition->add_option("--reference", b->line.reference, "Kernel to compare the others with")->type_name("KERNEL");
+  AddJobs(partition, &b->line);
+  CLI::App* signature =
+      AddKernelCommand(app, b, Command::kSignature, "signature", "Print signatures as JSON lines", kSignatureHelp);
+  AddKernels(signature, b, "kernels", "Kernels; with --manifest: ids, default all");
+  AddJobs(signature, &b->line);
+  CLI::App* inspect =
+      AddKernelCommand(app, b, Command::kInspect, "inspect", "Show what one launch computes", kInspectHelp);
+  AddKernels(inspect, b, "kernel", "The kernel")->required()->expected(1);
+  AddCommand(app, b, Command::kVersion, "version", "Print versions",
+             "Signatures of different versions do not compare.");
+}
+
+ParsedCommandLine UsageError(const std::string& message) {
+  std::fprintf(stderr, "samebits: error: %s\n", message.c_str());
+  return {std::nullopt, ExitCode::kBadInput};
+}
+
+bool IsCommand(const CLI::App& app, const std::string& word) {
+  return !app.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == word; }).empty();
+}
+
+// Why parsing failed, where the library's own words mislead: words that are no command or no option.
+std::string Explain(const CLI::App& app, const CLI::Error& error, int argc, const char* const* argv) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i], word = argument.substr(0, argument.find('='));
+    const bool is_option = word.starts_with("--");
+    if (chosen.empty() && !is_option && !IsCommand(app, word)) return absl::StrCat("'", word, "' is no command");
+    if (!chosen.empty() && is_option && word != "--" && chosen[0]->get_option_no_throw(word) == nullptr &&
+        app.get_option_no_throw(word) == nullptr) {
+      return absl::StrCat("'", word, "' is no option of ", chosen[0]->get_name());
+    }
+  }
+  return error.what();
+}
+
+ParsedCommandLine Finish(CLI::App* app, Builder* b) {
+  CommandLine& line = b->line;
+  line.command = b->commands.at(app->get_subcommands().at(0));
+  const char* server = std::getenv("SAMEBITS_SERVER");
+  if (line.server.empty() && server != nullptr) line.server = server;
+  if (!b->format.empty()) line.format = b->format == "json" ? Format::kJson : Format::kHuman;
+  for (auto& [flags, spec] : {std::pair{&b->common, &line.launch}, std::pair{&b->sides[0], &line.side_launch[0]},
+                              std::pair{&b->sides[1], &line.side_launch[1]}}) {
+    absl::StatusOr<LaunchSpec> parsed = ToSpec(*flags);
+    if (!parsed.ok()) return UsageError(std::string(parsed.status().message()));
+    *spec = *std::move(parsed);
+  }
+  const bool takes_many = line.command == Command::kPartition || line.command == Command::kSignature;
+  if (takes_many && line.kernels.empty() && line.manifest.empty()) {
+    return UsageError("no kernels; name files or a --manifest");
+  }
+  return {std::move(line), ExitCode::kEquivalent};
+}
+
+}  // namespace
+
+ParsedCommandLine ParseCommandLine(int argc, const char* const* argv) {
+  Builder b;
+  CLI::App app("samebits: do two GPU kernel launches return the same bits?", "samebits");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.footer(std::string("\n") + kMainHelp);
+  app.get_formatter()->column_width(36);
+  AddCommonOptions(&app, &b);
+  AddCommands(&app, &b);
+  if (argc < 2) {
+    std::fputs(app.help().c_str(), stdout);
+    return {std::nullopt, ExitCode::kBadInput};
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    app.exit(help);
+    return {std::nullopt, ExitCode::kEquivalent};
+  } catch (const CLI::Error& error) {
+    return UsageError(
+        absl::StrCat(Explain(app, error, argc, argv), "\nHelp: samebits --help, samebits COMMAND --help"));
+  }
+  return Finish(&app, &b);
+}
+
+}  // namespace samebits::cli

@@ -1,0 +1,59 @@
+#ifndef SAMEBITS_CLIENT_CLI_COMMAND_LINE_H_
+#define SAMEBITS_CLIENT_CLI_COMMAND_LINE_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/cli/exit_code.h"
+#include "client/launch/launch_spec.h"
+
+namespace samebits::cli {
+
+enum class Command : uint8_t { kServe, kRegister, kCompare, kPartition, kExplain, kSignature, kInspect, kVersion };
+enum class Format : uint8_t { kHuman, kJson };
+
+// Options of `serve`. Unset ones keep the server's defaults.
+struct ServeOptions {
+  std::string listen, metrics;  // "none" as metrics: no endpoint
+  std::string data;             // folder; empty: the user's data folder
+  bool in_memory = false;
+  bool allow_remote_plaintext = false;
+  std::optional<int> threads;
+  std::optional<uint64_t> cache_entries;
+  std::optional<double> check_seconds, drain_seconds;
+  std::string log_level;  // "", "debug", "info", "warning", "error"
+};
+
+// What the user asked for.
+struct CommandLine {
+  Command command = Command::kVersion;
+  std::string server;  // HOST:PORT; empty: the client's default
+  bool local = false;
+  std::optional<Format> format;  // unset: the command's default
+  std::string color = "auto";    // "auto", "always", "never"
+  bool quiet = false;
+  double timeout_seconds = 120;
+  bool ignore_signed_zero = false, strict_contraction = false;
+  std::vector<std::string> kernels;
+  std::string manifest, reference;
+  launch::LaunchSpec launch;                      // for every kernel
+  std::array<launch::LaunchSpec, 2> side_launch;  // of A and B, over `launch`
+  int jobs = 0;                                   // 0: one per core
+  ServeOptions serve;
+};
+
+// A command line, or what the process returns because there is none (help was printed, or an error on stderr).
+struct ParsedCommandLine {
+  std::optional<CommandLine> command_line;
+  ExitCode exit_code = ExitCode::kEquivalent;
+};
+
+// Parses arguments and the environment variable SAMEBITS_SERVER. Prints help on stdout, errors on stderr.
+ParsedCommandLine ParseCommandLine(int argc, const char* const* argv);
+
+}  // namespace samebits::cli
+
+#endif  // SAMEBITS_CLIENT_CLI_COMMAND_LINE_H_

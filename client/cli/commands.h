@@ -1,0 +1,46 @@
+#ifndef SAMEBITS_CLIENT_CLI_COMMANDS_H_
+#define SAMEBITS_CLIENT_CLI_COMMANDS_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cli/backend.h"
+#include "client/cli/command_line.h"
+#include "client/cli/exit_code.h"
+#include "client/cli/human_report.h"
+
+namespace samebits::cli {
+
+// Does what the command line asks: answers on standard output, progress and errors on standard error.
+ExitCode RunCommand(const CommandLine& line);
+
+// One command each; RunCommand chooses.
+ExitCode RunPair(const CommandLine& line);  // compare and explain
+ExitCode RunPartition(const CommandLine& line);
+ExitCode RunSignature(const CommandLine& line);
+ExitCode RunRegister(const CommandLine& line);
+ExitCode RunInspect(const CommandLine& line);
+ExitCode RunServe(const CommandLine& line);
+ExitCode RunVersion(const CommandLine& line);
+
+// The backend that the command line names.
+absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const CommandLine& line);
+
+checker::Options CheckOptions(const CommandLine& line);
+
+// Format asked for, or human.
+Format FormatOf(const CommandLine& line);
+
+// Colour and width of standard output.
+Layout OutputLayout(const CommandLine& line);
+
+// Prints an error: on standard error, and as an object on standard output where the format is JSON.
+ExitCode ReportError(const CommandLine& line, const absl::Status& status);
+
+void PrintText(const std::string& text);  // as it is
+void PrintLine(const std::string& text);  // with a line break
+
+}  // namespace samebits::cli
+
+#endif  // SAMEBITS_CLIENT_CLI_COMMANDS_H_

@@ -1,0 +1,88 @@
+#ifndef SAMEBITS_CLIENT_CLI_HELP_TEXT_H_
+#define SAMEBITS_CLIENT_CLI_HELP_TEXT_H_
+
+// Footers of the help pages: what option lists do not teach.
+
+namespace samebits::cli {
+
+inline constexpr char kMainHelp[] =
+    R"(Two kernels, one answer, no server needed:
+  samebits compare --local a.ptx b.ptx --block 128 --grid 96
+
+Exit codes: 0 equivalent, 1 not equivalent, 2 usage or input error, 3 not decided (unknown), 4 server failure.
+A kernel is a file of PTX (- for standard input), kernels/SHA256 for a registered one, or with --manifest an id.
+Reference: docs/cli.md, docs/verdicts.md. Help on one command: samebits COMMAND --help)";
+
+inline constexpr char kLaunchHelp[] =
+    R"(Launches. Parts come from, in this order: flags for one side (--a-block), flags (--block), the launch file
+(KERNEL@LAUNCH.json, else a.launch.json or a.json beside a.ptx), the kernel's own .reqntid for the block.
+Without a grid the answer holds for every grid; without arguments for any values.
+  --arg n=4096        a number, typed by its parameter     --arg s=f32:1.5   typed (i32 u32 i64 u64 f32 f64)
+  --arg x=ptr         a pointer, matched by position       --arg s=0x3fc00000 bit pattern
+  --arg x=ptr:input   a pointer, matched by buffer name    --arg w=scratch   a pointer, contents not compared
+  --arg m=unknown     any value                            --arg p=bytes:00ff a structure by value
+Arguments stand in the order of the parameters, names being comments, unless the names are positions ("2=4096").
+Kernels of Triton end with two unused pointers: --arg scratch --arg scratch.)";
+
+inline constexpr char kCompareHelp[] =
+    R"(Examples:
+  samebits compare --local a.ptx b.ptx
+  samebits compare a.ptx b.ptx --a-block 128 --b-block 256 --grid 96 --arg x=ptr --arg o=ptr --arg n=4096
+  samebits compare --manifest kernels.jsonl sum/0 sum/1 --format json
+
+--a-block, --b-arg and so on: every launch flag for one side alone.
+Exit codes: 0 EQUIVALENT; 1 DIFFERENT, DISTINCT or NONDETERMINISTIC; 2 usage or input error; 3 UNKNOWN; 4 server
+failure. In CI: fail on any code but 0.)";
+
+inline constexpr char kExplainHelp[] =
+    R"(Example:
+  samebits explain --local a.ptx b.ptx --block 128 --grid 96
+
+Shows the first output element at which the two part: the instruction of each side and the expression that it
+computes. Launch flags and exit codes are those of compare.)";
+
+inline constexpr char kPartitionHelp[] =
+    R"(Examples:
+  samebits partition --local --jobs 8 config*.ptx --block 128
+  samebits partition --manifest kernels.jsonl --reference default --format json
+
+Kernels of one class return the same bits. The first of each class (or the reference) is its representative, marked *.
+A kernel that is nondeterministic, unknown or in error belongs to no class.
+Exit codes: 0 all in one class; 1 several classes or a nondeterministic kernel; 2 a kernel could not be read or the
+usage is wrong; 3 one class, but some kernels are not decided; 4 server failure.)";
+
+inline constexpr char kSignatureHelp[] =
+    R"(Example:
+  samebits signature --local --manifest kernels.jsonl --jobs 8 > signatures.jsonl
+
+Prints one JSON object a line, in the order given: id, signature, status (OK, NONDETERMINISTIC, UNKNOWN), reason,
+micros (time of one thread in the checker). Equal signatures: the same bits. A kernel that cannot be read gets a line
+with status UNKNOWN. Exit codes: 0 a line for every kernel of the manifest; 2 unusable manifest, unreadable file or
+usage error; 4 server failure.)";
+
+inline constexpr char kInspectHelp[] =
+    R"(Example:
+  samebits inspect a.ptx --block 128 --grid 96
+
+Shows what the checker knows of one launch: status, scope, and per family of outputs the buffer, the addresses, the
+domain and the expression. Runs in this process; a registered kernel's text is fetched from the server.
+Exit codes: 0 printed; 2 usage or input error; 4 server failure.)";
+
+inline constexpr char kRegisterHelp[] =
+    R"(Example:
+  samebits register a.ptx b.ptx
+
+Stores kernel texts in the server and prints their names, which compare, explain, partition and inspect take in place
+of files. The same text always gets the same name. Exit codes: 0 all stored; 2 usage or input error; 4 server failure.)";
+
+inline constexpr char kServeHelp[] =
+    R"(Example:
+  samebits serve --listen 127.0.0.1:7433 --metrics 127.0.0.1:9433 --data ~/.local/share/samebits
+
+Runs until SIGINT or SIGTERM, then finishes running calls. Data: one SQLite file, samebits.db, in the data folder
+($SAMEBITS_DATA, else $XDG_DATA_HOME/samebits, else ~/.local/share/samebits). Metrics: http://ADDRESS/metrics.
+Logs: one JSON object a line on standard error.)";
+
+}  // namespace samebits::cli
+
+#endif  // SAMEBITS_CLIENT_CLI_HELP_TEXT_H_

@@ -1,0 +1,110 @@
+#include "tests/integration/cli/program.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace samebits::test {
+namespace {
+
+constexpr char kBinary[] = SAMEBITS_BINARY_DIR "/bin/samebits";
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream content;
+  content << file.rdbuf();
+  return content.str();
+}
+
+// Starts the program with its streams on files of `folder`: in, out, err.
+pid_t Spawn(const std::vector<std::string>& arguments, const std::string& folder) {
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  for (const char* name : {"SAMEBITS_SERVER", "SAMEBITS_DATA", "NO_COLOR"}) unsetenv(name);
+  const int in = open((folder + "/in").c_str(), O_RDONLY);
+  const int out = open((folder + "/out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  const int err = open((folder + "/err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  dup2(in, STDIN_FILENO);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
+  std::vector<char*> argv = {const_cast<char*>(kBinary)};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  execv(kBinary, argv.data());
+  _exit(127);
+}
+
+int Wait(pid_t pid) {
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::string After(const std::string& text, const std::string& mark) {
+  const size_t at = text.find(mark);
+  if (at == std::string::npos) return "";
+  const size_t begin = at + mark.size(), end = text.find('\n', begin);
+  return end == std::string::npos ? "" : text.substr(begin, end - begin);
+}
+
+}  // namespace
+
+Outcome RunSamebits(const std::vector<std::string>& arguments, const std::string& input) {
+  const Folder folder;
+  folder.Write("in", input);
+  const int code = Wait(Spawn(arguments, folder.path()));
+  return {code, ReadAll(folder.path() + "/out"), ReadAll(folder.path() + "/err")};
+}
+
+Folder::Folder() {
+  std::string name = ::testing::TempDir() + "samebits_integration_XXXXXX";
+  if (mkdtemp(name.data()) == nullptr) ADD_FAILURE() << "no temporary folder " << name;
+  path_ = name;
+}
+
+Folder::~Folder() { std::filesystem::remove_all(path_); }
+
+std::string Folder::Write(const std::string& name, const std::string& content) const {
+  const std::string path = path_ + "/" + name;
+  std::ofstream(path, std::ios::binary) << content;
+  return path;
+}
+
+ServerProcess::ServerProcess(const std::string& folder) {
+  streams_.Write("in", "");
+  pid_ = Spawn({"serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--data", folder}, streams_.path());
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (std::chrono::steady_clock::now() < deadline) {
+    const std::string out = ReadAll(streams_.path() + "/out");
+    address_ = After(out, " serves ");
+    metrics_ = After(out, "metrics: http://");
+    if (!After(out, "data: ").empty()) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  ADD_FAILURE() << "the server did not start: " << ReadAll(streams_.path() + "/err");
+}
+
+ServerProcess::~ServerProcess() { Kill(); }
+
+int ServerProcess::Stop() { return End(SIGTERM); }
+
+void ServerProcess::Kill() { End(SIGKILL); }
+
+int ServerProcess::End(int signal) {
+  if (pid_ <= 0) return -1;
+  kill(pid_, signal);
+  const int code = Wait(pid_);
+  pid_ = -1;
+  return code;
+}
+
+}  // namespace samebits::test

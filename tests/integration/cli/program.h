@@ -1,0 +1,61 @@
+#ifndef SAMEBITS_TESTS_INTEGRATION_CLI_PROGRAM_H_
+#define SAMEBITS_TESTS_INTEGRATION_CLI_PROGRAM_H_
+
+// Runs the built samebits program as a user would.
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace samebits::test {
+
+struct Outcome {
+  int exit_code = -1;  // 128 + signal where a signal ended it
+  std::string out, err;
+};
+
+// Runs `samebits ARGUMENTS` to its end with `input` as standard input, in an environment without SAMEBITS_*.
+Outcome RunSamebits(const std::vector<std::string>& arguments, const std::string& input = "");
+
+// A temporary folder, removed with the object.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const std::string& path() const { return path_; }
+  // Writes a file and returns its path.
+  std::string Write(const std::string& name, const std::string& content) const;
+
+ private:
+  std::string path_;
+};
+
+// A server on free ports of loopback, stopped with the object.
+class ServerProcess {
+ public:
+  // Data in `folder`; waits until it answers. A failed start is a failed test.
+  explicit ServerProcess(const std::string& folder);
+  ~ServerProcess();
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
+
+  const std::string& address() const { return address_; }
+  const std::string& metrics() const { return metrics_; }
+  // SIGTERM; the exit code.
+  int Stop();
+  // SIGKILL.
+  void Kill();
+
+ private:
+  int End(int signal);
+  const Folder streams_;
+  pid_t pid_ = -1;
+  std::string address_, metrics_;
+};
+
+}  // namespace samebits::test
+
+#endif  // SAMEBITS_TESTS_INTEGRATION_CLI_PROGRAM_H_
