@@ -110,7 +110,7 @@ std::string HumanDifference(const checker::Difference& difference, const std::st
   const std::vector<Row> tree = Shorten(TreeRows(difference.a.tree, difference.b.tree, width));
   rows.insert(rows.end(), tree.begin(), tree.end());
 
-  std::string out = "\n" + LabelledText("difference", difference.summary, layout);
+  std::string out = absl::StrCat("\n", LabelledText("difference", difference.summary, layout));
   out +=
       LabelledText("first at", absl::StrCat("buffer ", difference.buffer, ", byte ", difference.byte_offset), layout);
   out += "\n";
