@@ -105,7 +105,7 @@ class Lexer {
       if (*at_ != ':') return;
       if (at_[1] == ':') {
         at_ += 2;
-      } else if (Is(at_[1], kDigitChar) && Is(at_[-1], kDigitChar)) {
+      } else if (Is(at_[1], kDigitChar) && at_ > begin_ && Is(at_[-1], kDigitChar)) {
         ++at_;
       } else {
         return;

@@ -25,8 +25,9 @@ struct OpToken {
   int length = 0;
 };
 
+// At a position of the text, or at the NUL behind it.
 OpToken FindBinary(const char* at) {
-  const char next = at[1];
+  const char next = *at == '\0' ? '\0' : at[1];
   switch (*at) {
     case '*':
       return {kMul, 10, 1};

@@ -154,7 +154,8 @@ class Renamer {
       if (token.kind != Token::Kind::kName) continue;
       out.append(done, token.text.data());
       done = token.text.data() + token.text.size();
-      if (IsOther(i + 1, "<") && i + 2 < tokens_.size() && range_.contains(token.text)) {
+      if (IsOther(i + 1, "<") && i + 2 < tokens_.size() && tokens_[i + 2].kind == Token::Kind::kOther &&
+          range_.contains(token.text)) {
         const Replacement& replacement = range_[token.text];
         out += replacement.name;
         const std::string_view count = tokens_[i + 2].text;

@@ -9,13 +9,24 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// The only instruction of EntryText(text).
-Function ParseInstructionText(const std::string& text) {
-  Module module = ParseText(EntryText(text));
-  EXPECT_EQ(module.functions.size(), 1u);
-  if (module.functions.empty()) return Function{};
-  EXPECT_EQ(module.functions[0].instructions.size(), 1u) << text;
-  return std::move(module.functions[0]);
+// A module and the function that a test is about: names of the function are views of the module's text.
+struct ParsedFunction {
+  Module module;
+  const Function& operator*() const { return module.functions[0]; }
+  const Function* operator->() const { return &module.functions[0]; }
+};
+
+ParsedFunction ParseFunctionText(const std::string& text) {
+  ParsedFunction parsed{ParseText(text)};
+  if (parsed.module.functions.empty()) parsed.module.functions.emplace_back();
+  return parsed;
+}
+
+// The entry of EntryText(text), which must have one instruction.
+ParsedFunction ParseInstructionText(const std::string& text) {
+  ParsedFunction parsed = ParseFunctionText(EntryText(text));
+  EXPECT_EQ(parsed->instructions.size(), 1u) << text;
+  return parsed;
 }
 
 TEST(ParserTest, Header) {
@@ -159,9 +170,9 @@ TEST(ParserTest, InstructionNames) {
   };
   for (const NameCase& c : kCases) {
     SCOPED_TRACE(c.instruction);
-    const Function function = ParseInstructionText(std::string(c.instruction) + ";");
-    ASSERT_EQ(function.instructions.size(), 1u);
-    const Instruction& instruction = function.instructions[0];
+    const ParsedFunction function = ParseInstructionText(std::string(c.instruction) + ";");
+    ASSERT_EQ(function->instructions.size(), 1u);
+    const Instruction& instruction = function->instructions[0];
     EXPECT_EQ(instruction.op, c.op);
     EXPECT_EQ(std::vector<Mod>(instruction.mods.begin(), instruction.mods.begin() + instruction.mod_count), c.mods);
     EXPECT_EQ(std::vector<ScalarType>(instruction.types.begin(), instruction.types.begin() + instruction.type_count),
@@ -179,37 +190,37 @@ TEST(ParserTest, TooManyPiecesAreUnknown) {
   std::string mods, types;
   for (int i = 0; i < Instruction::kMaxMods + 1; ++i) mods += ".sat";
   for (int i = 0; i < Instruction::kMaxTypes + 1; ++i) types += ".s32";
-  EXPECT_TRUE(ParseInstructionText("add" + mods + " %r1;").instructions[0].has_unknown_modifier);
-  EXPECT_TRUE(ParseInstructionText("add" + types + " %r1;").instructions[0].has_unknown_modifier);
+  EXPECT_TRUE(ParseInstructionText("add" + mods + " %r1;")->instructions[0].has_unknown_modifier);
+  EXPECT_TRUE(ParseInstructionText("add" + types + " %r1;")->instructions[0].has_unknown_modifier);
 }
 
 TEST(ParserTest, RegistersAndPairs) {
-  const Function function = ParseInstructionText("foo %r7, %r7|%p1, %p2|_, _|%p3, _, !%p1, -%r8, %r1.b3, %r2.h10;");
-  ASSERT_EQ(function.instructions[0].operand_count, 9u);
-  EXPECT_THAT(function.registers[0].name, "%r7");
-  EXPECT_EQ(function.registers[0].type, ScalarType::kB32);
-  EXPECT_EQ(OperandAt(function, 0, 0).reg, 0u);
-  EXPECT_EQ(OperandAt(function, 0, 0).pair_reg, kNone32);
-  EXPECT_EQ(OperandAt(function, 0, 1).reg, 0u);
-  EXPECT_EQ(function.registers[OperandAt(function, 0, 1).pair_reg].name, "%p1");
-  EXPECT_EQ(OperandAt(function, 0, 2).kind, OperandKind::kRegister);
-  EXPECT_EQ(OperandAt(function, 0, 2).pair_reg, kNone32);
-  EXPECT_EQ(OperandAt(function, 0, 3).kind, OperandKind::kSink);
-  EXPECT_EQ(function.registers[OperandAt(function, 0, 3).pair_reg].name, "%p3");
-  EXPECT_EQ(OperandAt(function, 0, 4).kind, OperandKind::kSink);
-  EXPECT_TRUE(OperandAt(function, 0, 5).negated);
-  EXPECT_TRUE(OperandAt(function, 0, 6).negated);
-  EXPECT_EQ(OperandAt(function, 0, 7).selector, 'b');
-  EXPECT_EQ(OperandAt(function, 0, 7).selected, 0xfff3);
-  EXPECT_EQ(OperandAt(function, 0, 8).selector, 'h');
-  EXPECT_EQ(OperandAt(function, 0, 8).selected, 0xff01);
+  const ParsedFunction function = ParseInstructionText("foo %r7, %r7|%p1, %p2|_, _|%p3, _, !%p1, -%r8, %r1.b3, %r2.h10;");
+  ASSERT_EQ(function->instructions[0].operand_count, 9u);
+  EXPECT_THAT(function->registers[0].name, "%r7");
+  EXPECT_EQ(function->registers[0].type, ScalarType::kB32);
+  EXPECT_EQ(OperandAt(*function, 0, 0).reg, 0u);
+  EXPECT_EQ(OperandAt(*function, 0, 0).pair_reg, kNone32);
+  EXPECT_EQ(OperandAt(*function, 0, 1).reg, 0u);
+  EXPECT_EQ(function->registers[OperandAt(*function, 0, 1).pair_reg].name, "%p1");
+  EXPECT_EQ(OperandAt(*function, 0, 2).kind, OperandKind::kRegister);
+  EXPECT_EQ(OperandAt(*function, 0, 2).pair_reg, kNone32);
+  EXPECT_EQ(OperandAt(*function, 0, 3).kind, OperandKind::kSink);
+  EXPECT_EQ(function->registers[OperandAt(*function, 0, 3).pair_reg].name, "%p3");
+  EXPECT_EQ(OperandAt(*function, 0, 4).kind, OperandKind::kSink);
+  EXPECT_TRUE(OperandAt(*function, 0, 5).negated);
+  EXPECT_TRUE(OperandAt(*function, 0, 6).negated);
+  EXPECT_EQ(OperandAt(*function, 0, 7).selector, 'b');
+  EXPECT_EQ(OperandAt(*function, 0, 7).selected, 0xfff3);
+  EXPECT_EQ(OperandAt(*function, 0, 8).selector, 'h');
+  EXPECT_EQ(OperandAt(*function, 0, 8).selected, 0xff01);
 }
 
 TEST(ParserTest, RegistersAreNumberedByFirstUse) {
-  const Function function = ParseInstructionText("add.s32 %r19, %r3, %r19;");
-  ASSERT_EQ(function.registers.size(), 2u);
-  EXPECT_EQ(function.registers[0].name, "%r19");
-  EXPECT_EQ(function.registers[1].name, "%r3");
+  const ParsedFunction function = ParseInstructionText("add.s32 %r19, %r3, %r19;");
+  ASSERT_EQ(function->registers.size(), 2u);
+  EXPECT_EQ(function->registers[0].name, "%r19");
+  EXPECT_EQ(function->registers[1].name, "%r3");
 }
 
 TEST(ParserTest, Addresses) {
@@ -244,18 +255,18 @@ TEST(ParserTest, IndexCountsElements) {
 }
 
 TEST(ParserTest, Vectors) {
-  const Function function = ParseInstructionText("foo {%r1, _, 5, %tid.x}, {%r1}|%p1;");
-  const Operand& first = OperandAt(function, 0, 0);
+  const ParsedFunction function = ParseInstructionText("foo {%r1, _, 5, %tid.x}, {%r1}|%p1;");
+  const Operand& first = OperandAt(*function, 0, 0);
   ASSERT_EQ(first.kind, OperandKind::kVector);
   ASSERT_EQ(first.count, 4u);
-  const Operand* elements = &function.operand_pool[first.first];
+  const Operand* elements = &function->operand_pool[first.first];
   EXPECT_EQ(elements[0].kind, OperandKind::kRegister);
   EXPECT_EQ(elements[1].kind, OperandKind::kSink);
   EXPECT_EQ(elements[2].imm, 5);
   EXPECT_EQ(elements[3].special, Special::kTidX);
-  const Operand& second = OperandAt(function, 0, 1);
+  const Operand& second = OperandAt(*function, 0, 1);
   EXPECT_EQ(second.count, 1u);
-  EXPECT_EQ(function.registers[second.pair_reg].name, "%p1");
+  EXPECT_EQ(function->registers[second.pair_reg].name, "%p1");
 }
 
 TEST(ParserTest, TensorAddressesAreVectorsThatStartWithAnAddress) {
@@ -265,13 +276,13 @@ TEST(ParserTest, TensorAddressesAreVectorsThatStartWithAnAddress) {
   };
   for (const Case& c : {Case{"[%rd1, {%r1, %r2}]", 3}, Case{"[%rd1, {%r1}]", 2}, Case{"[%rd1, %r1]", 2},
                         Case{"[%rd1, %rd2, {%r1, %r2}]", 4}, Case{"[smem+4, {%r1, 0, -3}]", 4}}) {
-    const Function function = ParseInstructionText(std::string("foo ") + c.text + ";");
-    const Operand& operand = OperandAt(function, 0, 0);
+    const ParsedFunction function = ParseInstructionText(std::string("foo ") + c.text + ";");
+    const Operand& operand = OperandAt(*function, 0, 0);
     ASSERT_EQ(operand.kind, OperandKind::kVector) << c.text;
     ASSERT_EQ(operand.count, c.count) << c.text;
-    EXPECT_EQ(function.operand_pool[operand.first].kind, OperandKind::kAddress) << c.text;
+    EXPECT_EQ(function->operand_pool[operand.first].kind, OperandKind::kAddress) << c.text;
     for (uint32_t i = 1; i < c.count; ++i) {
-      EXPECT_NE(function.operand_pool[operand.first + i].kind, OperandKind::kAddress) << c.text;
+      EXPECT_NE(function->operand_pool[operand.first + i].kind, OperandKind::kAddress) << c.text;
     }
   }
 }
@@ -320,31 +331,30 @@ TEST(ParserTest, LocationsDoNotReachTheNextFunction) {
 }
 
 TEST(ParserTest, Labels) {
-  const Function function =
-      ParseText(EntryText("A: B: bra C; bra A; C: bra D; D:")).functions[0];
-  ASSERT_EQ(function.instructions.size(), 3u);
-  EXPECT_EQ(OperandAt(function, 0, 0).kind, OperandKind::kLabel);
-  EXPECT_EQ(OperandAt(function, 0, 0).target, 2u);
-  EXPECT_EQ(OperandAt(function, 1, 0).target, 0u);
-  EXPECT_EQ(OperandAt(function, 2, 0).target, 3u);
+  const ParsedFunction function = ParseFunctionText(EntryText("A: B: bra C; bra A; C: bra D; D:"));
+  ASSERT_EQ(function->instructions.size(), 3u);
+  EXPECT_EQ(OperandAt(*function, 0, 0).kind, OperandKind::kLabel);
+  EXPECT_EQ(OperandAt(*function, 0, 0).target, 2u);
+  EXPECT_EQ(OperandAt(*function, 1, 0).target, 0u);
+  EXPECT_EQ(OperandAt(*function, 2, 0).target, 3u);
 }
 
 TEST(ParserTest, LabelsOfInnerScopesShadow) {
-  const Function function = ParseText(EntryText("L: ret; { bra L; bra M; { bra L; L: ret; } L: bra L; } bra L; M: ret;"))
-                                .functions[0];
+  const ParsedFunction function =
+      ParseFunctionText(EntryText("L: ret; { bra L; bra M; { bra L; L: ret; } L: bra L; } bra L; M: ret;"));
   std::vector<uint32_t> targets;
-  for (size_t i = 0; i < function.instructions.size(); ++i) {
-    if (function.instructions[i].op == Op::kBra) targets.push_back(OperandAt(function, i, 0).target);
+  for (size_t i = 0; i < function->instructions.size(); ++i) {
+    if (function->instructions[i].op == Op::kBra) targets.push_back(OperandAt(*function, i, 0).target);
   }
   EXPECT_THAT(targets, ElementsAre(5, 7, 4, 5, 0));
 }
 
 TEST(ParserTest, LabelsMayBeNamedLikeOpcodesAndRegistersLikeOpcodes) {
-  const Function function =
-      ParseText(EntryText(".reg .b32 add; bra: add.s32 add, add, add; bra bra; ret: bra ret;")).functions[0];
-  ASSERT_EQ(function.instructions.size(), 3u);
-  EXPECT_EQ(OperandAt(function, 1, 0).target, 0u);
-  EXPECT_EQ(OperandAt(function, 2, 0).target, 2u);
+  const ParsedFunction function =
+      ParseFunctionText(EntryText(".reg .b32 add; bra: add.s32 add, add, add; bra bra; ret: bra ret;"));
+  ASSERT_EQ(function->instructions.size(), 3u);
+  EXPECT_EQ(OperandAt(*function, 1, 0).target, 0u);
+  EXPECT_EQ(OperandAt(*function, 2, 0).target, 2u);
 }
 
 TEST(ParserTest, BranchTables) {
@@ -405,15 +415,15 @@ TEST(ParserTest, SectionsAndDwarfLinesAreSkipped) {
 }
 
 TEST(ParserTest, FunctionDirectives) {
-  const Function function = ParseText(".entry k(.param .b32 x) .reqntid 32, 4 .maxntid 128 .minnctapersm 2 .maxnreg 64\n"
-                                      ".reqnctapercluster 2,1,1 .explicitcluster .maxclusterrank 8 .pragma \"a\", \"b\";\n"
-                                      ".future 1, x, \"y\" .blocksareclusters .abi_preserve 8\n{ ret; }")
-                                .functions[0];
-  EXPECT_THAT(function.reqntid, ElementsAre(32, 4, 1));
-  EXPECT_THAT(function.maxntid, ElementsAre(128, 1, 1));
-  EXPECT_THAT(function.reqnctapercluster, ElementsAre(2, 1, 1));
-  EXPECT_TRUE(function.explicit_cluster);
-  EXPECT_EQ(function.instructions.size(), 1u);
+  const ParsedFunction function =
+      ParseFunctionText(".entry k(.param .b32 x) .reqntid 32, 4 .maxntid 128 .minnctapersm 2 .maxnreg 64\n"
+                        ".reqnctapercluster 2,1,1 .explicitcluster .maxclusterrank 8 .pragma \"a\", \"b\";\n"
+                        ".future 1, x, \"y\" .blocksareclusters .abi_preserve 8\n{ ret; }");
+  EXPECT_THAT(function->reqntid, ElementsAre(32, 4, 1));
+  EXPECT_THAT(function->maxntid, ElementsAre(128, 1, 1));
+  EXPECT_THAT(function->reqnctapercluster, ElementsAre(2, 1, 1));
+  EXPECT_TRUE(function->explicit_cluster);
+  EXPECT_EQ(function->instructions.size(), 1u);
 }
 
 TEST(ParserTest, EntriesAreFoundByName) {
