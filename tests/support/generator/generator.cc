@@ -73,6 +73,7 @@ void Collect(std::vector<Statement>& statements, std::vector<Statement*>* out) {
 // Bytes of each buffer that one thread owns.
 constexpr int kInputStride = 64, kPlaceStride = 16, kOutputStride = 256, kDoubleStride = 16;
 constexpr int kInputTail = 512;
+constexpr int kScatterSlabs = 4;  // of the buffer "scatter": one word a thread and slab, each slab a permutation
 
 class Kernel {
  public:
@@ -118,7 +119,7 @@ class Kernel {
 
   void FillBuffers() {
     using Kind = checker::Argument::Kind;
-    std::vector<checker::Argument> args(6);
+    std::vector<checker::Argument> args(7);
     const char* names[] = {"in", "place", "out", "doubles"};
     for (size_t i = 0; i < 4; ++i) {
       args[i].kind = Kind::kPointer;
@@ -128,6 +129,8 @@ class Kernel {
     args[4].bits = random_.OneIn(3) ? total_ - random_.Below(total_ / 2) : total_;
     args[5].kind = Kind::kFloat;
     args[5].bits = AdversarialWord(random_);
+    args[6].kind = Kind::kPointer;
+    args[6].buffer = "scatter";
     program_.launch.args = std::move(args);
     auto words = [this](size_t bytes) {
       std::vector<uint8_t> v(bytes);
@@ -139,6 +142,7 @@ class Kernel {
     };
     program_.contents["in"] = words(static_cast<size_t>(total_) * kInputStride + kInputTail);
     program_.contents["place"] = words(static_cast<size_t>(total_) * kPlaceStride);
+    program_.contents["scatter"] = words(static_cast<size_t>(total_) * 4 * kScatterSlabs);
     program_.contents["out"] = words(static_cast<size_t>(total_) * kOutputStride);
     std::vector<uint8_t>& doubles = program_.contents["doubles"];
     doubles.resize(static_cast<size_t>(total_) * kDoubleStride);
@@ -157,16 +161,18 @@ class Kernel {
   std::string Header(const std::string& device) {
     std::string h =
         ".version 8.3\n.target sm_90\n.address_size 64\n" + device +
-        ".visible .entry k(.param .u64 k0, .param .u64 k1, .param .u64 k2, .param .u64 k3, .param .u32 k4, .param .f32 k5)\n"
+        ".visible .entry k(.param .u64 k0, .param .u64 k1, .param .u64 k2, .param .u64 k3, .param .u32 k4, .param .f32 k5, .param .u64 k6)\n"
         "{\n" + Registers() +
-        "  .reg .b32 %tx, %gx, %ash, %s<8>;\n  .reg .b64 %ain, %apl, %aout, %adb, %sl<8>;\n"
+        "  .reg .b32 %tx, %gx, %ash, %s<8>, %x<6>;\n  .reg .b64 %ain, %apl, %aout, %adb, %asc, %sl<8>;\n"
         "  .shared .align 128 .b8 smem[2048];\n  .local .align 16 .b8 loc[64];\n"
         "  mov.u32 %s0, %tid.z;\n  mov.u32 %s1, %ntid.y;\n  mov.u32 %s2, %tid.y;\n  mad.lo.s32 %s0, %s0, %s1, %s2;\n"
         "  mov.u32 %s1, %ntid.x;\n  mov.u32 %s2, %tid.x;\n  mad.lo.s32 %tx, %s0, %s1, %s2;\n"
         "  mov.u32 %s0, %ctaid.y;\n  mov.u32 %s1, %nctaid.x;\n  mov.u32 %s2, %ctaid.x;\n  mad.lo.s32 %s0, %s0, %s1, %s2;\n"
         "  mad.lo.s32 %gx, %s0, " + std::to_string(threads_) + ", %tx;\n"
         "  ld.param.u64 %ain, [k0];\n  cvta.to.global.u64 %ain, %ain;\n  ld.param.u64 %apl, [k1];\n"
-        "  ld.param.u64 %aout, [k2];\n  ld.param.u64 %adb, [k3];\n"
+        "  ld.param.u64 %aout, [k2];\n  ld.param.u64 %adb, [k3];\n  ld.param.u64 %asc, [k6];\n"
+        "  mov.b32 %x0, %tx;\n  mov.b32 %x1, %gx;\n  mov.u32 %x2, %ctaid.x;\n  mov.u32 %x3, " + std::to_string(random_.Below(100)) +
+        ";\n  shl.b32 %x4, %gx, 3;\n  mad.lo.s32 %x5, %tx, -5, 1000;\n"
         "  mad.wide.u32 %sl0, %gx, " + std::to_string(kInputStride) + ", %ain;\n"
         "  mad.wide.u32 %apl, %gx, " + std::to_string(kPlaceStride) + ", %apl;\n"
         "  mad.wide.u32 %aout, %gx, " + std::to_string(kOutputStride) + ", %aout;\n"
@@ -207,8 +213,11 @@ class Kernel {
 
   Statement Any(const Place& place) {
     const uint32_t kind = random_.Below(100);
-    if (kind < 58) return Pure();
-    if (kind < 63) return GlobalLoad();
+    if (kind < 46) return Pure();
+    if (kind < 54) return Index();
+    if (kind < 57) return AddressesMayDiffer(place) ? IndexedLoad() : Index();
+    if (kind < 58) return place.depth == 0 ? Scatter() : Pure();
+    if (kind < 63) return GlobalLoad(place);
     if (kind < 66) return Local(place);
     if (kind < 69) return functions_ > 0 ? Call(place) : Pure();
     if (kind < 73) return place.depth < 2 ? BranchOnThread(place) : Pure();
@@ -265,11 +274,14 @@ class Kernel {
     return static_cast<int>(random_.Below(static_cast<uint32_t>((room - bytes) / align + 1))) * align;
   }
 
-  Statement GlobalLoad() {
+  // A register that holds an address in some lanes only, or by a condition on data, is nothing that the checker follows.
+  bool AddressesMayDiffer(const Place& place) { return !place.on_data && (place.convergent || random_.OneIn(4)); }
+
+  Statement GlobalLoad(const Place& place) {
     int bytes;
     const std::string access = Access(&bytes, true);
     const std::string guard = random_.OneIn(6) ? std::string(random_.OneIn(2) ? "@" : "@!") + w_.P() + " " : "";
-    switch (random_.Below(4)) {
+    switch (AddressesMayDiffer(place) ? random_.Below(4) : 3) {
       case 0:  // at an index that may be data
         return Lines("  and.b32 %s0, " + w_.R() + ", 0xf0;\n  cvt.u64.u32 %sl1, %s0;\n  add.s64 %sl1, %ain, %sl1;\n" +
                      LoadText("global", access, "%sl1+" + std::to_string(OffsetWithin(16, bytes))));
@@ -284,13 +296,53 @@ class Kernel {
     }
   }
 
+  std::string X() { return "%x" + std::to_string(random_.Below(6)); }
+
+  // Arithmetic on indices, which hold no data in any lane or block.
+  Statement Index() {
+    const std::string d = X() + ", ", small = std::to_string(1 + random_.Below(40));
+    switch (random_.Below(10)) {
+      case 0: return Line(w_.OneOf("add.s32|sub.s32|mul.lo.s32|mul.hi.u32|mul.hi.s32") + " " + d + X() + ", " + (random_.OneIn(2) ? X() : small));
+      case 1: return Line("mad.lo.s32 " + d + X() + ", " + small + ", " + X());
+      case 2: return Line(w_.OneOf("div.u32|rem.u32|div.s32|rem.s32") + " " + d + X() + ", " + small);
+      case 3: return Line(w_.OneOf("and.b32|or.b32|xor.b32") + " " + d + X() + ", " + (random_.OneIn(2) ? X() : w_.IntegerImmediate(32)));
+      case 4: return Line(w_.OneOf("shl.b32|shr.u32|shr.s32") + " " + d + X() + ", " + std::to_string(random_.Below(9)));
+      case 5: return Line(w_.OneOf("min.s32|max.s32|min.u32|max.u32") + " " + d + X() + ", " + (random_.OneIn(2) ? X() : small));
+      case 6: return Line(w_.OneOf("bfe.u32|bfe.s32") + " " + d + X() + ", " + std::to_string(random_.Below(12)) + ", " + std::to_string(1 + random_.Below(12)));
+      case 7: return Lines("  setp" + w_.OneOf(".lt|.ge|.eq|.ne") + w_.OneOf(".s32|.u32") + " %q78, " + X() + ", " + (random_.OneIn(2) ? X() : small) + ";\n  selp.b32 " + d + X() + ", " + X() + ", %q78;\n");
+      case 8: return Line(w_.OneOf("popc.b32|clz.b32|brev.b32|neg.s32|abs.s32|not.b32|cvt.u32.u8|cvt.s32.s16|cvt.u32.u16") + " " + d + X());
+      default: return Line("mov.b32 " + (random_.OneIn(2) ? w_.R() + ", " + X() : d + w_.OneOf("%tx|%gx|%ctaid.x|%ctaid.y|%laneid")));
+    }
+  }
+
+  Statement IndexedLoad() {
+    int bytes;
+    const std::string access = Access(&bytes, true), at = std::to_string(OffsetWithin(16, bytes));
+    if (random_.OneIn(2)) return Lines("  and.b32 %s0, " + X() + ", 31;\n  mad.wide.u32 %sl1, %s0, 16, %ain;\n" + LoadText("global", access, "%sl1+" + at));
+    return Lines("  rem.u32 %s0, " + X() + ", " + std::to_string(total_ * kInputStride / 16) + ";\n  shl.b32 %s0, %s0, 4;\n  cvt.u64.u32 %sl1, %s0;\n  add.s64 %sl1, %ain, %sl1;\n" + LoadText("global", access, "%sl1+" + at));
+  }
+
+  // Each thread stores a word where a permutation of the grid says.
+  Statement Scatter() {
+    if (next_slab_ == kScatterSlabs) return Index();
+    std::string text;
+    if ((total_ & (total_ - 1)) == 0 && random_.OneIn(2)) {
+      text = "  xor.b32 %s1, %gx, " + std::to_string(random_.Below(total_)) + ";\n";
+    } else if (random_.OneIn(2)) {
+      text = "  add.s32 %s1, %gx, " + std::to_string(random_.Below(total_)) + ";\n  rem.u32 %s1, %s1, " + std::to_string(total_) + ";\n";
+    } else {
+      text = "  sub.s32 %s1, " + std::to_string(total_ - 1) + ", %gx;\n";
+    }
+    return Lines(text + "  mad.wide.s32 %sl3, %s1, 4, %asc;\n  st.global.b32 [%sl3+" + std::to_string(4 * total_ * static_cast<uint32_t>(next_slab_++)) + "], " + (random_.OneIn(3) ? X() : w_.R()) + ";\n");
+  }
+
   Statement Local(const Place& place) {
     int bytes;
     const bool is_load = place.on_data || random_.OneIn(2);
     const std::string access = Access(&bytes, is_load);
     std::string text, address = "loc+" + std::to_string(OffsetWithin(64, bytes));
     std::string space = "local";
-    switch (random_.Below(3)) {
+    switch (AddressesMayDiffer(place) ? random_.Below(3) : 2) {
       case 0:
         text = "  mov.u64 %sl2, loc;\n  and.b32 %s0, %tx, 3;\n  mad.wide.u32 %sl2, %s0, 16, %sl2;\n";
         address = "%sl2+" + std::to_string(OffsetWithin(16, bytes));
@@ -478,7 +530,7 @@ class Kernel {
   Writer w_;
   Program program_;
   uint32_t threads_ = 0, total_ = 0, functions_ = 0, labels_ = 0, conditions_ = 0, loops_ = 0;
-  int next_slot_ = 0;
+  int next_slot_ = 0, next_slab_ = 0;
   bool full_warps_ = true, power_of_two_ = true;
 };
 

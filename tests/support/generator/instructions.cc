@@ -230,8 +230,8 @@ std::string Comparison(Writer& w) {
     case 3: return "setp" + ordered + combine + w.OneOf(".s16|.u16") + " " + d + ", " + w.H() + ", " + w.HI() + tail;
     case 4: return "setp" + ordered + combine + w.OneOf(".s64|.u64") + " " + d + ", " + w.RD() + ", " + w.RDI() + tail;
     case 5: return "setp" + floats + combine + w.OneOf("||.ftz") + ".f32 " + d + ", " + w.R() + ", " + w.FI() + tail;
-    case 6: return "setp" + floats + combine + w.OneOf("|.ftz") + ".f16 " + d + ", " + w.H() + ", " + w.H() + tail;
-    case 7: return "setp" + floats + combine + ".bf16 " + d + ", " + w.H() + ", " + w.H() + tail;
+    case 6: return "setp" + floats + combine + w.OneOf("|.ftz") + ".f16 " + w.P() + ", " + w.H() + ", " + w.H() + tail;
+    case 7: return "setp" + floats + combine + ".bf16 " + w.P() + ", " + w.H() + ", " + w.H() + tail;
     default: return "setp" + floats + combine + ".f64 " + d + ", " + w.D() + ", " + w.DI() + tail;
   }
 }
