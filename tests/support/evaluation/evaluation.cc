@@ -62,10 +62,16 @@ class Writer {
   Writer(checker::Workspace* workspace, checker::MapBuilder* maps, const Contents& contents, Outcome* outcome)
       : nodes_(workspace->nodes), maps_(*maps), memory_(nodes_, contents), evaluator_(&nodes_, &memory_), outcome_(*outcome) {}
 
+  void LeaveOut(const std::string& name, const checker::Element& e) {
+    Buffer& buffer = outcome_.buffers[name];
+    if (!Inside(buffer, e)) return;
+    for (uint32_t i = 0; i < e.bytes; ++i) buffer.states[static_cast<size_t>(e.address) + i] = ByteState::kUndefined;
+  }
+
   absl::Status Write(const std::string& name, const checker::Element& e) {
     expr::Scalar value = maps_.ElementValue(e);
     Buffer& buffer = outcome_.buffers[name];
-    if (e.address < 0 || e.address + static_cast<int64_t>(e.bytes) > static_cast<int64_t>(buffer.bytes.size()))
+    if (!Inside(buffer, e))
       return absl::OutOfRangeError(absl::StrCat("write of ", e.bytes, " bytes at ", e.address, " of '", name, "'"));
     bool undefined_guard = false;
     if (e.store->guarded) {
@@ -89,6 +95,10 @@ class Writer {
   }
 
  private:
+  static bool Inside(const Buffer& buffer, const checker::Element& e) {
+    return e.address >= 0 && e.address + static_cast<int64_t>(e.bytes) <= static_cast<int64_t>(buffer.bytes.size());
+  }
+
   const expr::NodeManager& nodes_;
   checker::MapBuilder& maps_;
   ContentsMemory memory_;
@@ -99,7 +109,7 @@ class Writer {
 }  // namespace
 
 absl::StatusOr<Evaluation> EvaluateLaunch(std::string_view text, const checker::Launch& launch, const Contents& contents,
-                                          const checker::Options& options, uint64_t max_elements) {
+                                          const checker::Options& options, const EvaluationLimits& limits) {
   if (absl::Status s = CheckLaunch(launch); !s.ok()) return s;
   checker::Workspace workspace(options.limits, options.ignore_signed_zero);
   auto check = checker::RunCheck(text, launch, options, &workspace);
@@ -113,13 +123,20 @@ absl::StatusOr<Evaluation> EvaluateLaunch(std::string_view text, const checker::
   for (int b = 0; b < workspace.nodes.buffer_count(); ++b) {
     const auto buffer = static_cast<expr::BufferId>(b);
     std::vector<checker::Element> elements;
-    if (!checker::MapBuilder::Enumerate((*check)->classes, *(*check)->space, buffer, max_elements, &elements))
+    if (!checker::MapBuilder::Enumerate((*check)->classes, *(*check)->space, buffer, limits.max_elements, &elements))
       return absl::ResourceExhaustedError("more written elements than are evaluated");
     std::stable_sort(elements.begin(), elements.end(), [](const checker::Element& x, const checker::Element& y) {
       return x.store->order < y.store->order;
     });
-    for (const checker::Element& e : elements)
-      if (absl::Status s = writer.Write(workspace.nodes.buffer_name(buffer), e); !s.ok()) return s;
+    const std::string& name = workspace.nodes.buffer_name(buffer);
+    const uint64_t stride = elements.size() / std::max<uint64_t>(1, limits.max_evaluated) + 1;
+    for (const checker::Element& e : elements) {
+      if (stride > 1 && Scramble(static_cast<uint64_t>(e.address)) % stride != 0) {
+        writer.LeaveOut(name, e);
+        continue;
+      }
+      if (absl::Status s = writer.Write(name, e); !s.ok()) return s;
+    }
   }
   return result;
 }
@@ -160,6 +177,53 @@ absl::StatusOr<Outcome> InterpretLaunch(std::string_view text, const checker::La
     for (size_t i = 0; i < written.size(); ++i) buffer.states[i] = written[i] ? ByteState::kWritten : ByteState::kUntouched;
   }
   return outcome;
+}
+
+namespace {
+
+// How far a launch's accesses reach in each buffer.
+std::map<std::string, uint64_t> Extents(const checker::Check& check, const expr::NodeManager& nodes, uint64_t room) {
+  std::map<std::string, uint64_t> ends;
+  for (const checker::ClassResult& c : check.classes) {
+    const auto reach = [&](expr::BufferId buffer, const symexec::LaneAnchor& a, symexec::MaskId mask, uint32_t bytes) {
+      uint64_t& end = ends[nodes.buffer_name(buffer)];
+      if (bytes == 0) end = std::max(end, room);
+      const int64_t* array = check.space->array(a.array);
+      for (int l = 0; l < check.space->lanes(); ++l) {
+        if (!check.space->Test(mask, l)) continue;
+        const int64_t last = array[l] + a.constant + (*c.symbolic)[a.symbolic].max + bytes;
+        end = std::max(end, static_cast<uint64_t>(std::max<int64_t>(last, 0)));
+      }
+    };
+    for (const symexec::Store& s : c.execution.stores) reach(s.buffer, s.address, s.mask, s.value.bits / 8u);
+    for (const symexec::Load& l : c.execution.loads) reach(l.buffer, l.address, l.mask, l.bytes);
+  }
+  return ends;
+}
+
+}  // namespace
+
+absl::StatusOr<Contents> MakeContents(std::string_view text, const checker::Launch& launch, uint64_t seed,
+                                      const checker::Options& options, uint64_t room) {
+  if (absl::Status s = CheckLaunch(launch); !s.ok()) return s;
+  checker::Workspace workspace(options.limits, options.ignore_signed_zero);
+  auto check = checker::RunCheck(text, launch, options, &workspace);
+  if (!check.ok()) return check.status();
+  Contents contents;
+  constexpr uint64_t kLargest = uint64_t{1} << 30;
+  for (const auto& [name, end] : Extents(**check, workspace.nodes, room)) {
+    if (end > kLargest) return absl::ResourceExhaustedError(absl::StrCat("buffer '", name, "' of ", end, " bytes"));
+    std::vector<uint8_t>& bytes = contents[name];
+    bytes.resize((end + 15) / 16 * 16);
+    // Halves 0x3800 to 0x47ff of either sign: 0.5 to 8 in f16, 3e-5 to 65,000 in bf16 and f32.
+    for (size_t i = 0; i + 2 <= bytes.size(); i += 2) {
+      const uint64_t r = Scramble(seed += 0x9e3779b97f4a7c15ull);
+      const uint64_t half = (0x3800 + (r & 0xfff)) | (r >> 12 & 1) << 15;
+      bytes[i] = static_cast<uint8_t>(half);
+      bytes[i + 1] = static_cast<uint8_t>(half >> 8);
+    }
+  }
+  return contents;
 }
 
 std::string FirstMismatch(const Outcome& evaluated, const Outcome& interpreted) {
