@@ -89,8 +89,7 @@ bool Parser::DeclareSymbol(const char* at, Symbol symbol, uint32_t* index) {
     Symbol& declared = module_->symbols[old.index];
     // An extern declaration and the definition that it announces, in either order.
     if (declared.kind != Symbol::Kind::kVariable || symbol.kind != Symbol::Kind::kVariable ||
-        declared.space != symbol.space || declared.type != symbol.type ||
-        !(declared.is_extern || symbol.is_extern)) {
+        declared.space != symbol.space || declared.type != symbol.type || !(declared.is_extern || symbol.is_extern)) {
       return Fail(at, "declared twice");
     }
     if (declared.is_extern) declared = std::move(symbol);

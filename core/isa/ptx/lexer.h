@@ -10,12 +10,12 @@ namespace samebits::isa::ptx {
 
 // Character classes of PTX, one bit each.
 enum CharClass : uint8_t {
-  kBlankChar = 1,       // space, tab, CR, FF, VT; not the newline, which is counted
-  kNameStartChar = 2,   // [A-Za-z_$%]
-  kNameChar = 4,        // [A-Za-z0-9_$]
-  kDigitChar = 8,       // [0-9]
-  kHexChar = 16,        // [0-9A-Fa-f]
-  kDottedChar = 32,     // [A-Za-z0-9_$.]
+  kBlankChar = 1,      // space, tab, CR, FF, VT; not the newline, which is counted
+  kNameStartChar = 2,  // [A-Za-z_$%]
+  kNameChar = 4,       // [A-Za-z0-9_$]
+  kDigitChar = 8,      // [0-9]
+  kHexChar = 16,       // [0-9A-Fa-f]
+  kDottedChar = 32,    // [A-Za-z0-9_$.]
 };
 
 constexpr std::array<uint8_t, 256> MakeCharClasses() {

@@ -16,7 +16,25 @@ constexpr uint64_t kWarpSize = 32;
 constexpr uint64_t kSignBit = 1ull << 63;
 
 enum BinaryOp {
-  kNoOp, kMul, kDiv, kRem, kAdd, kSub, kShl, kShr, kLt, kGt, kLe, kGe, kEq, kNe, kAnd, kXor, kOr, kAndAnd, kOrOr,
+  kNoOp,
+  kMul,
+  kDiv,
+  kRem,
+  kAdd,
+  kSub,
+  kShl,
+  kShr,
+  kLt,
+  kGt,
+  kLe,
+  kGe,
+  kEq,
+  kNe,
+  kAnd,
+  kXor,
+  kOr,
+  kAndAnd,
+  kOrOr,
 };
 
 struct OpToken {
@@ -79,6 +97,51 @@ uint64_t Divide(uint64_t a, uint64_t b, bool remainder, bool is_unsigned) {
   return static_cast<uint64_t>(remainder ? x % y : x / y);
 }
 
+// Operators whose result is 0 or 1.
+bool IsTruth(int op) {
+  return op == kLt || op == kGt || op == kLe || op == kGe || op == kEq || op == kNe || op == kAndAnd || op == kOrOr;
+}
+
+// Divisors are not zero.
+uint64_t Apply(int op, uint64_t a, uint64_t b, bool is_unsigned) {
+  switch (op) {
+    case kMul:
+      return a * b;
+    case kDiv:
+    case kRem:
+      return Divide(a, b, /*remainder=*/op == kRem, is_unsigned);
+    case kAdd:
+      return a + b;
+    case kSub:
+      return a - b;
+    case kShl:
+    case kShr:
+      return Shift(a, b, /*left=*/op == kShl, is_unsigned);
+    case kLt:
+      return IsLess(a, b, is_unsigned);
+    case kGt:
+      return IsLess(b, a, is_unsigned);
+    case kLe:
+      return !IsLess(b, a, is_unsigned);
+    case kGe:
+      return !IsLess(a, b, is_unsigned);
+    case kEq:
+      return a == b;
+    case kNe:
+      return a != b;
+    case kAnd:
+      return a & b;
+    case kXor:
+      return a ^ b;
+    case kOr:
+      return a | b;
+    case kAndAnd:
+      return a != 0 && b != 0;
+    default:
+      return a != 0 || b != 0;
+  }
+}
+
 int DigitValue(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   return (c | 0x20) - 'a' + 10;
@@ -130,49 +193,19 @@ bool Parser::ApplyBinary(const char* at, int op, const Value& right, Value* valu
   if (value->float_bits != 0 || right.float_bits != 0) {
     return ApplyFloat(op, right, value) || Fail(at, "operator of floating-point constants");
   }
-  const uint64_t a = value->bits, b = right.bits;
+  if ((op == kDiv || op == kRem) && right.bits == 0) return Fail(at, "division by zero");
   const bool is_shift = op == kShl || op == kShr;
   const bool is_unsigned = value->is_unsigned || (right.is_unsigned && !is_shift);
-  value->is_unsigned = is_unsigned;
-  if ((op == kDiv || op == kRem) && b == 0) return Fail(at, "division by zero");
-  switch (op) {
-    case kMul: value->bits = a * b; return true;
-    case kDiv: value->bits = Divide(a, b, /*remainder=*/false, is_unsigned); return true;
-    case kRem: value->bits = Divide(a, b, /*remainder=*/true, is_unsigned); return true;
-    case kAdd: value->bits = a + b; return true;
-    case kSub: value->bits = a - b; return true;
-    case kShl: value->bits = Shift(a, b, /*left=*/true, is_unsigned); return true;
-    case kShr: value->bits = Shift(a, b, /*left=*/false, is_unsigned); return true;
-    case kAnd: value->bits = a & b; return true;
-    case kXor: value->bits = a ^ b; return true;
-    case kOr: value->bits = a | b; return true;
-    default: break;
-  }
-  value->is_unsigned = false;
-  switch (op) {
-    case kLt: value->bits = IsLess(a, b, is_unsigned); return true;
-    case kGt: value->bits = IsLess(b, a, is_unsigned); return true;
-    case kLe: value->bits = !IsLess(b, a, is_unsigned); return true;
-    case kGe: value->bits = !IsLess(a, b, is_unsigned); return true;
-    case kEq: value->bits = a == b; return true;
-    case kNe: value->bits = a != b; return true;
-    case kAndAnd: value->bits = a != 0 && b != 0; return true;
-    case kOrOr: value->bits = a != 0 || b != 0; return true;
-    default: return Fail(at, "unknown operator");
-  }
+  value->bits = Apply(op, value->bits, right.bits, is_unsigned);
+  value->is_unsigned = is_unsigned && !IsTruth(op);
+  return true;
 }
 
 bool Parser::ApplyFloat(int op, const Value& right, Value* value) {
   if (!value->is_decimal || !right.is_decimal) return false;
   const double a = std::bit_cast<double>(value->bits), b = std::bit_cast<double>(right.bits);
-  double result;
-  switch (op) {
-    case kAdd: result = a + b; break;
-    case kSub: result = a - b; break;
-    case kMul: result = a * b; break;
-    case kDiv: result = a / b; break;
-    default: return false;
-  }
+  if (op != kAdd && op != kSub && op != kMul && op != kDiv) return false;
+  const double result = op == kAdd ? a + b : op == kSub ? a - b : op == kMul ? a * b : a / b;
   value->bits = std::bit_cast<uint64_t>(result);
   return true;
 }

@@ -126,18 +126,19 @@ bool Parser::ParseInstruction(std::string_view name, uint32_t guard, bool guard_
   return AppendOperands(&instruction);
 }
 
+bool Parser::ParseNextOperand(Op op) {
+  const size_t index = operands_.size();
+  Operand* operand = &operands_.emplace_back();
+  // Names of labels and tables are those, whatever else has the name.
+  if (op == Op::kBra || (op == Op::kBrxIdx && index == 1)) return ParseLabelOperand(operand);
+  return op == Op::kUnknown ? ParseUnknownOperand(operand) : ParseOperand(operand);
+}
+
 bool Parser::ParseOperands(const Instruction& instruction) {
   if (lexer_.TakeIf(';')) return true;
-  const bool takes_labels =
-      instruction.op == Op::kBra || instruction.op == Op::kBrxIdx || instruction.op == Op::kUnknown;
   for (;;) {
     if (operands_.size() == kMaxOperands) return FailHere("too many operands");
-    Operand& operand = operands_.emplace_back();
-    if (takes_labels && Is(lexer_.Peek(), kNameStartChar)) {
-      if (!ParseLabelOperand(&operand)) return false;
-    } else if (!ParseOperand(&operand)) {
-      return false;
-    }
+    if (!ParseNextOperand(instruction.op)) return false;
     const char c = lexer_.Peek();
     if (c == ',') {
       lexer_.Advance();

@@ -10,9 +10,21 @@ namespace {
 // Special registers that are not modelled (`Special::kOther`); the first list takes a number behind the name.
 constexpr std::string_view kNumberedSpecials[] = {"envreg", "pm", "reserved_smem_offset_"};
 constexpr std::string_view kOtherSpecials[] = {
-    "tid",         "ntid",         "ctaid",        "nctaid",        "clusterid",
-    "nclusterid",  "cluster_ctaid", "cluster_nctaid", "current_graph_exec", "reserved_smem_offset_begin",
-    "reserved_smem_offset_cap", "reserved_smem_offset_end",
+    "tid",
+    "ntid",
+    "ctaid",
+    "nctaid",
+    "clusterid",
+    "nclusterid",
+    "cluster_ctaid",
+    "cluster_nctaid",
+    "current_graph_exec",
+    "reserved_smem_offset_begin",
+    "reserved_smem_offset_cap",
+    "reserved_smem_offset_end",
+    "perctamemoryoffset",
+    "perctamemorysize",
+    "locality_domain_id",
 };
 
 bool IsOtherSpecial(std::string_view name) {
@@ -88,17 +100,22 @@ bool Parser::ParseNamedOperand(Operand* operand) {
   return Fail(name.data(), "undeclared name");
 }
 
-// A name where a label may stand: what is not declared as something else is a label, defined before or after.
-bool Parser::ParseLabelOperand(Operand* operand) {
-  lexer_.SkipBlanks();
+// A name that nothing else has is a label there; it may be defined later.
+bool Parser::ParseUnknownOperand(Operand* operand) {
+  if (!Is(lexer_.Peek(), kNameStartChar)) return ParseOperand(operand);
   const char* at = lexer_.at();
   const std::string_view name = lexer_.TakeName();
-  if (name.empty()) return FailHere("expected a label");
   uint32_t number;
-  if (name[0] == '%' || name == "_" || name == "WARP_SZ" || Resolve(name, &number).kind != Binding::Kind::kNone) {
-    lexer_.Rewind(at);
-    return ParseOperand(operand);
-  }
+  const bool is_label =
+      name[0] != '%' && name != "_" && name != "WARP_SZ" && Resolve(name, &number).kind == Binding::Kind::kNone;
+  lexer_.Rewind(at);
+  return is_label ? ParseLabelOperand(operand) : ParseOperand(operand);
+}
+
+bool Parser::ParseLabelOperand(Operand* operand) {
+  lexer_.SkipBlanks();
+  const std::string_view name = lexer_.TakeName();
+  if (name.empty()) return FailHere("expected a label");
   operand->kind = OperandKind::kLabel;
   operand->target = static_cast<uint32_t>(label_uses_.size());
   UseLabel(name, kNone32, kNone32);

@@ -30,8 +30,10 @@ inline constexpr char kParseErrorUrl[] = "samebits/ptx-parse-error";
 
 // Parses PTX of versions 6.0 to 9.x. Any bytes may be given: the result is a module or INVALID_ARGUMENT (syntax;
 // see ParseError) or RESOURCE_EXHAUSTED. Unknown opcodes and modifiers parse as instructions; unknown directives
-// whose extent is known are skipped. Labels are resolved to instruction indices; a branch to a missing label is
-// an error. Linear in the text; thread-safe.
+// whose extent is known (those between the parameters and the body of a function) are skipped. Labels are resolved to
+// instruction indices; a branch to a missing label is an error. Refused, although old or unusual PTX has them:
+// registers outside of functions, functions with both .reg and .param parameters, lines that start with '#'. Operand
+// counts and types are Verify's to check. Linear in the text; thread-safe.
 absl::StatusOr<Module> Parse(std::string text, const ParseLimits& limits = {});
 
 // The payload of a status that Parse returned, if it has one.

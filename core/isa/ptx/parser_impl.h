@@ -62,7 +62,7 @@ class Parser {
     uint32_t target;                      // instruction index
     uint32_t table_symbol;                // kNone32 if this is no table
     uint32_t shadowed;
-    uint32_t offset;                      // in the text
+    uint32_t offset;  // in the text
   };
   // A place that names a label: element `index` of branch_tables[table], or of the operand pool if that is kNone32.
   struct LabelUse {
@@ -204,6 +204,7 @@ class Parser {
   bool ParseInstruction(std::string_view name, uint32_t guard, bool guard_negated);
   const Instruction& DecodeName(std::string_view name);
   bool ParseOperands(const Instruction& instruction);
+  bool ParseNextOperand(Op op);
   bool ParseCallOperands();
   bool ParseCallList(Operand* list);
   bool ParseCallTarget(Operand* target);
@@ -215,6 +216,8 @@ class Parser {
   bool ParseOperand(Operand* operand);
   bool ParseNamedOperand(Operand* operand);
   bool ParseLabelOperand(Operand* operand);
+  // Of an instruction that is not known.
+  bool ParseUnknownOperand(Operand* operand);
   bool ParseNegatedOperand(Operand* operand);
   bool ParseRegisterTail(const Binding& binding, std::string_view name, uint32_t number, Operand* operand);
   bool ParseComponent(const Binding& binding, std::string_view name, uint32_t number, Operand* operand);
@@ -265,18 +268,18 @@ class Parser {
   std::vector<RegisterDeclaration> declarations_;
   std::vector<SymbolRange> symbol_ranges_;
   absl::flat_hash_map<uint64_t, uint32_t> sparse_registers_;  // by declaration << 32 | slot
-  bool has_plain_ranges_ = false;    // some range's prefix has no '%'
-  bool has_digit_ranges_ = false;    // some range's prefix ends in a digit
+  bool has_plain_ranges_ = false;                             // some range's prefix has no '%'
+  bool has_digit_ranges_ = false;                             // some range's prefix ends in a digit
 
-  std::vector<Scope> scopes_;         // open ones; [0] is the module's
-  std::vector<uint32_t> scope_heads_; // first label by scope of the function, in the order of opening
+  std::vector<Scope> scopes_;          // open ones; [0] is the module's
+  std::vector<uint32_t> scope_heads_;  // first label by scope of the function, in the order of opening
   uint32_t scope_count_ = 1, order_ = 0;
   std::vector<Undo> undo_;
   std::vector<Label> labels_;
   std::vector<LabelUse> label_uses_;
   std::vector<LabelEvent> label_events_;
 
-  std::vector<Operand> operands_;     // of the instruction under construction
+  std::vector<Operand> operands_;  // of the instruction under construction
   int expression_depth_ = 0;
   std::vector<DecodedName> decoded_;  // direct-mapped by hash
 };

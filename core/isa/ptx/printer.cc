@@ -85,8 +85,7 @@ class Printer {
   }
 
   static bool IsKept(const Symbol& symbol) {
-    return symbol.function == kNone32 || symbol.kind == Symbol::Kind::kFunction ||
-           symbol.kind == Symbol::Kind::kParam;
+    return symbol.function == kNone32 || symbol.kind == Symbol::Kind::kFunction || symbol.kind == Symbol::Kind::kParam;
   }
 
   void PrintHeader() {

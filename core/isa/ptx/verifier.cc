@@ -117,9 +117,9 @@ class FunctionVerifier {
 
  private:
   absl::Status Fail(const Instruction& instruction, absl::string_view what) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat("line ", instruction.line, ": ", absl::string_view(instruction.name.data(), instruction.name.size()),
-                     ": ", what));
+    return absl::InvalidArgumentError(absl::StrCat("line ", instruction.line, ": ",
+                                                   absl::string_view(instruction.name.data(), instruction.name.size()),
+                                                   ": ", what));
   }
 
   absl::Status VerifyInstruction(const Instruction& instruction) const {
@@ -245,8 +245,8 @@ class FunctionVerifier {
       const Operand& element = function_.operand_pool[operand.first + i];
       if (element.kind != OperandKind::kRegister) continue;
       const ScalarType type = TypeOf(element.reg);
-      const int wanted = is_mov && instruction.vector == 1 ? BitWidth(first) / static_cast<int>(operand.count)
-                                                            : BitWidth(first);
+      const int wanted =
+          is_mov && instruction.vector == 1 ? BitWidth(first) / static_cast<int>(operand.count) : BitWidth(first);
       if (type == ScalarType::kPred) return false;
       if (is_mov ? BitWidth(type) != wanted : BitWidth(type) < wanted) return false;
     }

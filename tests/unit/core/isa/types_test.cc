@@ -7,9 +7,9 @@ namespace samebits::isa {
 namespace {
 
 TEST(TypesTest, EveryTypeIsFoundBySpelling) {
-#define X(name, text, bits)                                    \
-  EXPECT_EQ(ParseType(text), ScalarType::name) << text;        \
-  EXPECT_EQ(TypeName(ScalarType::name), text);                 \
+#define X(name, text, bits)                             \
+  EXPECT_EQ(ParseType(text), ScalarType::name) << text; \
+  EXPECT_EQ(TypeName(ScalarType::name), text);          \
   EXPECT_EQ(BitWidth(ScalarType::name), bits) << text;
   SAMEBITS_ISA_TYPES(X)
 #undef X
@@ -29,15 +29,15 @@ TEST(TypesTest, Classes) {
     bool is_signed, is_float, is_integer;
   };
   const Case kCases[] = {
-      {ScalarType::kPred, false, false, false}, {ScalarType::kB1, false, false, false},
-      {ScalarType::kS4, true, false, false},    {ScalarType::kB8, false, false, true},
-      {ScalarType::kU16, false, false, true},   {ScalarType::kS64, true, false, true},
-      {ScalarType::kB128, false, false, false}, {ScalarType::kF16, false, true, false},
-      {ScalarType::kBf16x2, false, true, false}, {ScalarType::kTf32, false, true, false},
-      {ScalarType::kF32x2, false, true, false}, {ScalarType::kS16x2, true, false, false},
-      {ScalarType::kU8x4, false, false, false}, {ScalarType::kE4m3x2, false, true, false},
-      {ScalarType::kUe8m0, false, true, false}, {ScalarType::kE2m1, false, true, false},
-      {ScalarType::kTexref, false, false, false}, {ScalarType::kSamplerref, false, false, false},
+      {ScalarType::kPred, false, false, false},    {ScalarType::kB1, false, false, false},
+      {ScalarType::kS4, true, false, false},       {ScalarType::kB8, false, false, true},
+      {ScalarType::kU16, false, false, true},      {ScalarType::kS64, true, false, true},
+      {ScalarType::kB128, false, false, false},    {ScalarType::kF16, false, true, false},
+      {ScalarType::kBf16x2, false, true, false},   {ScalarType::kTf32, false, true, false},
+      {ScalarType::kF32x2, false, true, false},    {ScalarType::kS16x2, true, false, false},
+      {ScalarType::kU8x4, false, false, false},    {ScalarType::kE4m3x2, false, true, false},
+      {ScalarType::kUe8m0, false, true, false},    {ScalarType::kE2m1, false, true, false},
+      {ScalarType::kTexref, false, false, false},  {ScalarType::kSamplerref, false, false, false},
       {ScalarType::kSurfref, false, false, false}, {ScalarType::kNone, false, false, false},
   };
   for (const Case& c : kCases) {
@@ -48,8 +48,8 @@ TEST(TypesTest, Classes) {
 }
 
 TEST(SpecialTest, EverySpecialIsFoundBySpelling) {
-#define X(name, text)                               \
-  EXPECT_EQ(ParseSpecial(text), Special::name);     \
+#define X(name, text)                           \
+  EXPECT_EQ(ParseSpecial(text), Special::name); \
   EXPECT_EQ(SpecialName(Special::name), text);
   SAMEBITS_PTX_SPECIALS(X)
 #undef X

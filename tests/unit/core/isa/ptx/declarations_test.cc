@@ -37,8 +37,8 @@ TEST(RegistersTest, LeadingZerosAreTheSameRegister) {
 TEST(RegistersTest, InnerScopesShadow) {
   EXPECT_THAT(OperandRegisters(".reg .b32 %r<5>, x; foo %r1, x; { .reg .b64 %r<2>, x; foo %r1, %r4, x; "
                                "{ .reg .f32 %r1; foo %r1, %r0; } foo %r1; } foo %r1, x;"),
-              ElementsAre("%r1:b32", "x:b32", "%r1:b64", "%r4:b32", "x:b64", "%r1:f32", "%r0:b64", "%r1:b64",
-                          "%r1:b32", "x:b32"));
+              ElementsAre("%r1:b32", "x:b32", "%r1:b64", "%r4:b32", "x:b64", "%r1:f32", "%r0:b64", "%r1:b64", "%r1:b32",
+                          "x:b32"));
 }
 
 TEST(RegistersTest, RangeOfAnInnerScopeShadowsASingleName) {
@@ -82,7 +82,8 @@ TEST(RegistersTest, CountIsBounded) {
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << body;
     EXPECT_NE(status.message().find("max_registers"), std::string::npos) << status;
   }
-  EXPECT_TRUE(Parse(std::string(kHeader) + ".entry a() {.reg .b32 %r<4000000>;} .entry b() {.reg .b32 %r<4000000>;}").ok());
+  EXPECT_TRUE(
+      Parse(std::string(kHeader) + ".entry a() {.reg .b32 %r<4000000>;} .entry b() {.reg .b32 %r<4000000>;}").ok());
 }
 
 TEST(VariablesTest, Properties) {
@@ -139,10 +140,9 @@ TEST(VariablesTest, LocalsBelongToTheirFunctionAndScope) {
       ".shared .b32 x; .entry k() { .reg .u64 %rd1; mov.u64 %rd1, x; { .local .b8 x[8]; mov.u64 %rd1, x; } "
       "mov.u64 %rd1, x; { .param .b32 x; st.param.b32 [x], 1; } }");
   const Function& function = module.functions[0];
-  const Symbol* used[] = {&module.symbols[OperandAt(function, 0, 1).symbol],
-                          &module.symbols[OperandAt(function, 1, 1).symbol],
-                          &module.symbols[OperandAt(function, 2, 1).symbol],
-                          &module.symbols[OperandAt(function, 3, 0).symbol]};
+  const Symbol* used[] = {
+      &module.symbols[OperandAt(function, 0, 1).symbol], &module.symbols[OperandAt(function, 1, 1).symbol],
+      &module.symbols[OperandAt(function, 2, 1).symbol], &module.symbols[OperandAt(function, 3, 0).symbol]};
   EXPECT_EQ(used[0]->space, StateSpace::kShared);
   EXPECT_EQ(used[0]->function, kNone32);
   EXPECT_EQ(used[1]->space, StateSpace::kLocal);
@@ -193,7 +193,8 @@ TEST(ParametersTest, Properties) {
 
 TEST(FunctionsTest, DeclarationThenDefinition) {
   const Module module = ParseText(
-      ".extern .func (.param .b32 r) f (.param .b32 a);\n.entry k() { .param .b32 x; .param .b32 y; call (x), f, (y); }\n"
+      ".extern .func (.param .b32 r) f (.param .b32 a);\n.entry k() { .param .b32 x; .param .b32 y; call (x), f, (y); "
+      "}\n"
       ".func (.param .b32 r) f (.param .b32 b) { st.param.b32 [r], 1; ret; }\n");
   ASSERT_THAT(module.functions, SizeIs(2));
   const Function& f = module.functions[0];
@@ -233,8 +234,8 @@ TEST(FunctionsTest, Recursion) {
 }
 
 TEST(FunctionsTest, Aliases) {
-  const Module module = ParseText(
-      ".func f () { ret; } .func g (); .alias g, f; .alias h, g; .entry k() { call g; call h; }");
+  const Module module =
+      ParseText(".func f () { ret; } .func g (); .alias g, f; .alias h, g; .entry k() { call g; call h; }");
   for (size_t i = 0; i < 2; ++i) {
     const Symbol& called = module.symbols[OperandAt(module.functions[2], i, 1).symbol];
     EXPECT_EQ(called.name, i == 0 ? "g" : "h");

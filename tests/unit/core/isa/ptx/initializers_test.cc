@@ -69,8 +69,8 @@ TEST(InitializersTest, Addresses) {
     int64_t addend;
     bool is_generic;
   };
-  const Case kX[] = {{8, 0, 0, 0, false}, {16, 0, 0, 4, true}, {24, 0, 0, -8, false}, {32, 0, 1, 0, false},
-                     {40, 0, 0, 9, false}};
+  const Case kX[] = {
+      {8, 0, 0, 0, false}, {16, 0, 0, 4, true}, {24, 0, 0, -8, false}, {32, 0, 1, 0, false}, {40, 0, 0, 9, false}};
   const Case kM[] = {{0, 0xff, 0, 0, false}, {1, 0xff00, 0, 8, true}};
   const auto expect = [](const InitAddress& address, const Case& c) {
     EXPECT_EQ(address.offset, c.offset);
@@ -116,8 +116,7 @@ TEST(InitializersTest, Malformed) {
 }
 
 TEST(InitializersTest, BytesAreBounded) {
-  const absl::Status status =
-      Parse(std::string(kHeader) + ".global .b8 x[2][1000000000000] = {{1}, {2}};").status();
+  const absl::Status status = Parse(std::string(kHeader) + ".global .b8 x[2][1000000000000] = {{1}, {2}};").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
   EXPECT_NE(status.message().find("max_initializer_bytes"), std::string::npos);
 }

@@ -3,8 +3,8 @@
 #include <sstream>
 #include <string>
 
-#include "core/isa/types.h"
 #include "core/isa/ptx/verifier.h"
+#include "core/isa/types.h"
 #include "tests/unit/core/isa/ptx/test_util.h"
 
 namespace samebits::isa::ptx {
@@ -12,12 +12,12 @@ namespace {
 
 TEST(OpTableTest, EveryOpIsFoundBySpelling) {
   size_t length;
-#define X(name, text, dests, min_operands, max_operands)           \
-  EXPECT_EQ(FindOp(text, &length), Op::name) << text;              \
-  EXPECT_EQ(length, std::string_view(text).size());                \
-  EXPECT_EQ(OpName(Op::name), text);                               \
-  EXPECT_EQ(DestinationCount(Op::name), dests) << text;            \
-  EXPECT_LE(dests, max_operands) << text;                          \
+#define X(name, text, dests, min_operands, max_operands) \
+  EXPECT_EQ(FindOp(text, &length), Op::name) << text;    \
+  EXPECT_EQ(length, std::string_view(text).size());      \
+  EXPECT_EQ(OpName(Op::name), text);                     \
+  EXPECT_EQ(DestinationCount(Op::name), dests) << text;  \
+  EXPECT_LE(dests, max_operands) << text;                \
   EXPECT_LE(MinOperands(Op::name), MaxOperands(Op::name)) << text;
   SAMEBITS_PTX_OPS(X)
 #undef X
@@ -27,9 +27,9 @@ TEST(OpTableTest, EveryOpIsFoundBySpelling) {
 }
 
 TEST(OpTableTest, EveryModifierIsFoundBySpellingAndIsNoType) {
-#define X(name, text)                                       \
-  EXPECT_EQ(FindMod(text), Mod::name) << text;              \
-  EXPECT_EQ(ModName(Mod::name), text);                      \
+#define X(name, text)                          \
+  EXPECT_EQ(FindMod(text), Mod::name) << text; \
+  EXPECT_EQ(ModName(Mod::name), text);         \
   EXPECT_EQ(ParseType(text), ScalarType::kNone) << text;
   SAMEBITS_PTX_MODIFIERS(X)
 #undef X

@@ -176,6 +176,11 @@ TEST(ParserErrorTest, Bodies) {
       {"@%p1 ; }", 5, 6, "expected an instruction", ";"},
       {"@%p1 { ret; } }", 5, 6, "expected an instruction", "{"},
       {"bra L; }", 5, 5, "undefined label", "L"},
+      {"bra s; }", 5, 5, "undefined label", "s"},
+      {"bra %r1; }", 5, 5, "undefined label", "%r1"},
+      {"bra 5; }", 5, 5, "expected a label", "5"},
+      {"brx.idx %r1, s; }", 5, 14, "undefined label", "s"},
+      {"foo L; }", 5, 5, "undefined label", "L"},
       {"{ L: ret; } bra L; }", 5, 17, "undefined label", "L"},
       {"{ { bra L; } L: } bra L; { L: } }", 5, 23, "undefined label", "L"},
       {"L: ret; L: ret; }", 5, 9, "label defined twice", "L"},
@@ -198,8 +203,8 @@ TEST(ParserErrorTest, Bodies) {
       {"ret; }}", 5, 7, "expected a directive", "}"},
       {"ret; \x01 }", 5, 6, "expected a statement", "\x01"},
   };
-  const std::string head = std::string(kHeader) +
-                           ".entry k() { .reg .b32 %r<9>; .reg .pred %p<3>; .reg .v2 .b32 v; .shared .b32 s;\n";
+  const std::string head =
+      std::string(kHeader) + ".entry k() { .reg .b32 %r<9>; .reg .pred %p<3>; .reg .v2 .b32 v; .shared .b32 s;\n";
   for (const ErrorCase& c : kCases) ExpectError(head + c.text, c);
 }
 
@@ -235,11 +240,13 @@ TEST(ParserLimitsTest, EachIsNamed) {
       {"max_registers", with(&ParseLimits::max_registers, 5), ".entry k() { .reg .b32 a, b<4>; .reg .b32 c; }"},
       {"max_symbols", with(&ParseLimits::max_symbols, 2), ".global .b32 a, b, c;"},
       {"max_symbols", with(&ParseLimits::max_symbols, 2), ".global .b32 a; .func f; .func g;"},
-      {"max_symbols", with(&ParseLimits::max_symbols, 2), ".entry k() { L: a: .branchtargets L; b: .branchtargets L; }"},
+      {"max_symbols", with(&ParseLimits::max_symbols, 2),
+       ".entry k() { L: a: .branchtargets L; b: .branchtargets L; }"},
       {"max_symbols", with(&ParseLimits::max_symbols, 2),
        ".entry k() { .local .b32 x<9>; .reg .b32 r; ld.b32 r, [x1]; ld.b32 r, [x2]; }"},
       {"max_scope_depth", with(&ParseLimits::max_scope_depth, 3), ".entry k() {{{{ }}}}"},
-      {"max_initializer_bytes", with(&ParseLimits::max_initializer_bytes, 7), ".global .b32 a = 1; .global .b32 b = 1;"},
+      {"max_initializer_bytes", with(&ParseLimits::max_initializer_bytes, 7),
+       ".global .b32 a = 1; .global .b32 b = 1;"},
   };
   for (const Case& c : kCases) {
     const absl::Status status = Parse(kHeader + c.text, c.limits).status();

@@ -195,7 +195,8 @@ TEST(ParserTest, TooManyPiecesAreUnknown) {
 }
 
 TEST(ParserTest, RegistersAndPairs) {
-  const ParsedFunction function = ParseInstructionText("foo %r7, %r7|%p1, %p2|_, _|%p3, _, !%p1, -%r8, %r1.b3, %r2.h10;");
+  const ParsedFunction function =
+      ParseInstructionText("foo %r7, %r7|%p1, %p2|_, _|%p3, _, !%p1, -%r8, %r1.b3, %r2.h10;");
   ASSERT_EQ(function->instructions[0].operand_count, 9u);
   EXPECT_THAT(function->registers[0].name, "%r7");
   EXPECT_EQ(function->registers[0].type, ScalarType::kB32);
@@ -231,10 +232,10 @@ TEST(ParserTest, Addresses) {
     int64_t offset;
   };
   const Case kCases[] = {
-      {"[%rd1]", "", true, 0},           {"[ %rd1 + 0 ]", "", true, 0},  {"[%rd1+-16]", "", true, -16},
-      {"[%rd1-16]", "", true, -16},      {"[%rd1+4+8]", "", true, 12},   {"[%rd1+2*4]", "", true, 8},
-      {"[smem]", "smem", false, 0},      {"[smem+64]", "smem", false, 64}, {"[p+8]", "p", false, 8},
-      {"[16]", "", false, 16},           {"[-16+4]", "", false, -12},    {"[WARP_SZ]", "", false, 32},
+      {"[%rd1]", "", true, 0},       {"[ %rd1 + 0 ]", "", true, 0},    {"[%rd1+-16]", "", true, -16},
+      {"[%rd1-16]", "", true, -16},  {"[%rd1+4+8]", "", true, 12},     {"[%rd1+2*4]", "", true, 8},
+      {"[smem]", "smem", false, 0},  {"[smem+64]", "smem", false, 64}, {"[p+8]", "p", false, 8},
+      {"[16]", "", false, 16},       {"[-16+4]", "", false, -12},      {"[WARP_SZ]", "", false, 32},
       {"gmem[3]", "gmem", false, 3},
   };
   for (const Case& c : kCases) {
@@ -248,8 +249,8 @@ TEST(ParserTest, Addresses) {
 }
 
 TEST(ParserTest, IndexCountsElements) {
-  const Module module = ParseText(
-      ".global .v2 .u16 a[8];\n.entry k() { .reg .u64 %rd1; mov.u64 %rd1, a[3]; mov.u64 %rd1, a[1]+1; }");
+  const Module module =
+      ParseText(".global .v2 .u16 a[8];\n.entry k() { .reg .u64 %rd1; mov.u64 %rd1, a[3]; mov.u64 %rd1, a[1]+1; }");
   EXPECT_EQ(OperandAt(module.functions[0], 0, 1).imm, 12);
   EXPECT_EQ(OperandAt(module.functions[0], 1, 1).imm, 5);
 }
@@ -288,7 +289,8 @@ TEST(ParserTest, TensorAddressesAreVectorsThatStartWithAnAddress) {
 }
 
 TEST(ParserTest, SpecialRegisters) {
-  const Module module = ParseText(EntryText("foo %tid.x, %clock_hi, %envreg31, %pm3_64, %tid.w, %reserved_smem_offset_1;"));
+  const Module module =
+      ParseText(EntryText("foo %tid.x, %clock_hi, %envreg31, %pm3_64, %tid.w, %reserved_smem_offset_1;"));
   const Function& function = module.functions[0];
   EXPECT_EQ(OperandAt(function, 0, 0).special, Special::kTidX);
   EXPECT_EQ(OperandAt(function, 0, 1).special, Special::kClockHi);
@@ -357,9 +359,23 @@ TEST(ParserTest, LabelsMayBeNamedLikeOpcodesAndRegistersLikeOpcodes) {
   EXPECT_EQ(OperandAt(*function, 2, 0).target, 2u);
 }
 
+TEST(ParserTest, LabelsMayHaveNamesOfOtherThings) {
+  const ParsedFunction function = ParseFunctionText(
+      EntryText("gmem: bra gmem; %r1: bra %r1; { k: bra k; } smem: .branchtargets k2; k2: brx.idx %r1, smem;"));
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(OperandAt(*function, i, 0).target, i);
+  EXPECT_EQ(OperandAt(*function, 3, 1).symbol, function->branch_tables[0].first);
+}
+
+TEST(ParserTest, OperandsOfUnknownInstructions) {
+  const ParsedFunction function = ParseFunctionText(EntryText("L: foo L, smem, %r1, M, _, k; M:"));
+  const OperandKind kKinds[] = {OperandKind::kLabel, OperandKind::kSymbol, OperandKind::kRegister,
+                                OperandKind::kLabel, OperandKind::kSink,   OperandKind::kSymbol};
+  for (uint32_t i = 0; i < 6; ++i) EXPECT_EQ(OperandAt(*function, 0, i).kind, kKinds[i]) << i;
+}
+
 TEST(ParserTest, BranchTables) {
-  const Module module =
-      ParseText(EntryText("A: ret; t: .branchtargets A, B, A; brx.idx %r1, t; brx.idx %r1, u; B: u: .branchtargets B;"));
+  const Module module = ParseText(
+      EntryText("A: ret; t: .branchtargets A, B, A; brx.idx %r1, t; brx.idx %r1, u; B: u: .branchtargets B;"));
   const Function& function = module.functions[0];
   ASSERT_EQ(function.branch_tables.size(), 2u);
   EXPECT_THAT(function.branch_tables[0].second, ElementsAre(0, 3, 0));
@@ -383,8 +399,8 @@ TEST(ParserTest, Calls) {
     uint32_t returns, arguments, operands;
     OperandKind target;
   };
-  const Case kCases[] = {{1, 2, 3, OperandKind::kSymbol}, {0, 0, 3, OperandKind::kSymbol},
-                         {0, 0, 3, OperandKind::kSymbol}, {1, 2, 3, OperandKind::kSymbol},
+  const Case kCases[] = {{1, 2, 3, OperandKind::kSymbol},   {0, 0, 3, OperandKind::kSymbol},
+                         {0, 0, 3, OperandKind::kSymbol},   {1, 2, 3, OperandKind::kSymbol},
                          {1, 1, 4, OperandKind::kRegister}, {0, 0, 4, OperandKind::kRegister},
                          {1, 2, 4, OperandKind::kSymbol}};
   for (size_t i = 0; i < std::size(kCases); ++i) {
@@ -415,10 +431,10 @@ TEST(ParserTest, SectionsAndDwarfLinesAreSkipped) {
 }
 
 TEST(ParserTest, FunctionDirectives) {
-  const ParsedFunction function =
-      ParseFunctionText(".entry k(.param .b32 x) .reqntid 32, 4 .maxntid 128 .minnctapersm 2 .maxnreg 64\n"
-                        ".reqnctapercluster 2,1,1 .explicitcluster .maxclusterrank 8 .pragma \"a\", \"b\";\n"
-                        ".future 1, x, \"y\" .blocksareclusters .abi_preserve 8\n{ ret; }");
+  const ParsedFunction function = ParseFunctionText(
+      ".entry k(.param .b32 x) .reqntid 32, 4 .maxntid 128 .minnctapersm 2 .maxnreg 64\n"
+      ".reqnctapercluster 2,1,1 .explicitcluster .maxclusterrank 8 .pragma \"a\", \"b\";\n"
+      ".future 1, x, \"y\" .blocksareclusters .abi_preserve 8\n{ ret; }");
   EXPECT_THAT(function->reqntid, ElementsAre(32, 4, 1));
   EXPECT_THAT(function->maxntid, ElementsAre(128, 1, 1));
   EXPECT_THAT(function->reqnctapercluster, ElementsAre(2, 1, 1));

@@ -1,7 +1,7 @@
 // StructureDifference, and the tests of the printer and of the renamer, which it serves.
 
-#include <filesystem>
 #include <algorithm>
+#include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "core/isa/ptx/printer.h"
@@ -86,8 +86,8 @@ class Comparison {
     const Symbol &a = a_.symbols[i], &b = b_.symbols[k];
     Check("symbol kind", a.kind == b.kind && a.space == b.space && a.type == b.type && a.vector == b.vector);
     Check("symbol size", a.align == b.align && a.size == b.size && a.is_extern == b.is_extern);
-    Check("pointer", a.is_pointer == b.is_pointer && a.pointer_space == b.pointer_space &&
-                         a.pointer_align == b.pointer_align);
+    Check("pointer",
+          a.is_pointer == b.is_pointer && a.pointer_space == b.pointer_space && a.pointer_align == b.pointer_align);
     Check("owner", a.function == b.function && a.param_index == b.param_index);
     Check("initial bytes", a.init == b.init && a.init_has_addresses == b.init_has_addresses);
     Check("initial addresses", a.init_addresses.size() == b.init_addresses.size());
@@ -177,9 +177,9 @@ TEST(StructureTest, DifferencesAreSeen) {
   const std::string base = EntryText("add.s32 %r1, %r2, 3;\nbra L;\nL: st.shared.b32 [smem+4], %r1;");
   const Module module = ParseText(base);
   const std::pair<const char*, const char*> kChanges[] = {
-      {"add.s32", "sub.s32"}, {"add.s32", "add.u32"},       {"%r2, 3", "%r2, 4"},       {"%r1, %r2", "%r1, %r1"},
-      {"[smem+4]", "[smem]"}, {"[smem+4]", "[gmem+4]"},     {"bra L;\nL:", "L: bra L;"}, {"smem[4096]", "smem[4097]"},
-      {"add.s32", "@%p1 add.s32"}, {"bra L", "bra.uni L"},  {".u64 p)", ".u32 p)"},      {"%r2, 3", "%r2, %ntid.x"},
+      {"add.s32", "sub.s32"},      {"add.s32", "add.u32"},   {"%r2, 3", "%r2, 4"},        {"%r1, %r2", "%r1, %r1"},
+      {"[smem+4]", "[smem]"},      {"[smem+4]", "[gmem+4]"}, {"bra L;\nL:", "L: bra L;"}, {"smem[4096]", "smem[4097]"},
+      {"add.s32", "@%p1 add.s32"}, {"bra L", "bra.uni L"},   {".u64 p)", ".u32 p)"},      {"%r2, 3", "%r2, %ntid.x"},
   };
   for (const auto& [from, to] : kChanges) {
     std::string changed = base;
@@ -210,9 +210,9 @@ TEST(PrinterTest, NormalForm) {
 
 // Names that stay may hold what the normal form would choose.
 TEST(PrinterTest, NewNamesKeepClearOfOldOnes) {
-  const std::string text = kHeader +
-                           std::string(".global .b32 _$0;\n.entry $L0() { .reg .b32 %b32$0; .local .b32 x;\n"
-                                       "$L1: ld.local.b32 %b32$0, [x]; st.global.b32 [_$0], %b32$0; bra $L1; }\n");
+  const std::string text = kHeader + std::string(
+                                         ".global .b32 _$0;\n.entry $L0() { .reg .b32 %b32$0; .local .b32 x;\n"
+                                         "$L1: ld.local.b32 %b32$0, [x]; st.global.b32 [_$0], %b32$0; bra $L1; }\n");
   ExpectStable("names", text);
 }
 
@@ -236,9 +236,9 @@ TEST(RenameTest, ChangesRegistersAndLabelsOnly) {
 
 TEST(RenameTest, NamesOfOtherThingsStay) {
   // `add` is an opcode, `m` a variable elsewhere, %t2 both in a range and alone.
-  const std::string text = kHeader +
-                           std::string(".global .b32 m;\n.entry k() { .reg .b32 add, %t<2>, %t2; { .reg .b32 m;\n"
-                                       "add.s32 m, add, %t2; add.s32 m, %t1, %t0; } ld.global.b32 %t2, [m]; }\n");
+  const std::string text = kHeader + std::string(
+                                         ".global .b32 m;\n.entry k() { .reg .b32 add, %t<2>, %t2; { .reg .b32 m;\n"
+                                         "add.s32 m, add, %t2; add.s32 m, %t1, %t0; } ld.global.b32 %t2, [m]; }\n");
   ExpectStable("names", text);
   const std::string renamed = RenameRegistersAndLabels(text, 1);
   EXPECT_NE(renamed.find("add.s32 m, add, "), std::string::npos) << renamed;

@@ -80,9 +80,7 @@ TEST(VerifierTest, Rejects) {
       {"popc.b64 %rd1, %rd2", "popc.b64: operand 1 does not fit"},
       {"shfl.sync.idx.b32 %r1|%r2, %r2, 0, 31, -1", "shfl.sync.idx.b32: operand 1 does not fit"},
       {"cvt.f64.f32 %f1, %f2", "cvt.f64.f32: operand 1 does not fit"},
-      {"bra smem", "bra: target is no label"},
-      {"bra %r1", "bra: target is no label"},
-      {"brx.idx %r1, smem", "brx.idx: second operand is no table of targets"},
+      {"t: .calltargets k; bra t", "bra: target is no label"},
       {"A: brx.idx %r1, A", "brx.idx: second operand is no table of targets"},
       {"t: .callprototype _; brx.idx %r1, t", "brx.idx: second operand is no table of targets"},
   };
