@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
+#include <vector>
 
 namespace samebits::canonical {
 
@@ -421,14 +423,6 @@ bool Builder::BuildFma(Attr attr, int width, Scalar* c, Scalar* out) {
 
 namespace {
 
-// One operand of a multiset: its elements' sum relative to its anchors.
-struct Part {
-  Field sum;
-  bool has_sum = true;
-  bool has_constant = false;
-  uint64_t constant = 0;
-};
-
 uint64_t FoldInteger(Fn fn, uint64_t attr_word, int width, uint64_t a, uint64_t b) {
   const uint64_t mask = width == 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
   const bool is_signed = (attr_word & Attr::kSigned) != 0;
@@ -533,47 +527,61 @@ bool Builder::BuildMultiset(Fn fn, uint64_t attr, int width, const Scalar& a, co
     sorted[i] = buffers[order[i]];
     out->anchor[i] = base[order[i]];
   }
-  Field total;
-  bool has_constant = false;
-  uint64_t constant = 0;
+  // Sums by the slots that their elements use, as bits.
+  std::vector<expr::NodeManager::MultisetGroup> groups;
+  auto join = [&groups](uint32_t used, Field sum) {
+    auto it = std::lower_bound(groups.begin(), groups.end(), used, [](const auto& g, uint32_t v) { return g.slots < v; });
+    if (it == groups.end() || it->slots != used) it = groups.insert(it, {used, Field()});
+    it->sum = it->sum + sum;
+  };
+  std::optional<uint64_t> constant;
   uint64_t maps[2][expr::kMaxSlots];
   ChildRef refs[2];
   int which = 0;
   for (const Scalar* s : {&a, &b}) {
     const expr::Node& n = nodes_[s->node];
-    Field factor(1);
+    Field factors[expr::kMaxSlots];
+    uint32_t all_used = 0;
     for (int i = 0; i < s->slots; ++i) {
       int p = 0;
       while (buffers[p] != s->anchor[i].buffer) ++p;
       const int64_t shift =
           static_cast<int64_t>(static_cast<uint64_t>(s->anchor[i].offset) - static_cast<uint64_t>(base[p].offset));
       if (shift < 0 || shift >= int64_t{1} << 55) return false;
-      if (shift != 0) factor = factor * Power(nodes_.point(buffers[p]), static_cast<uint64_t>(shift));
+      factors[i] = shift == 0 ? Field(1) : Power(nodes_.point(buffers[p]), static_cast<uint64_t>(shift));
+      all_used |= 1u << rank[p];
       maps[which][i] = static_cast<uint64_t>(rank[p]) << 56 | static_cast<uint64_t>(shift);
     }
-    uint64_t value;
-    bool value_is_set = false;
-    if (nodes_.IsConst(s->node, &value)) {
-      value_is_set = true;
+    std::optional<uint64_t> value;
+    if (uint64_t literal; nodes_.IsConst(s->node, &literal)) {
+      value = literal;
     } else if (n.fn == fn && n.attr == attr && n.width == width) {
       const auto view = nodes_.multiset(s->node);
-      total = total + view.sum * factor;
-      value_is_set = view.has_constant;
       value = view.constant;
+      for (const auto& g : view.groups) {
+        Field sum = g.sum;
+        uint32_t used = 0;
+        for (int i = 0; i < s->slots; ++i) {
+          if ((g.slots >> i & 1) == 0) continue;
+          sum = sum * factors[i];
+          used |= 1u << (maps[which][i] >> 56);
+        }
+        join(used, sum);
+      }
     } else {
-      total = total + expr::NodeManager::Weight(n.digest) * factor;
+      Field sum = expr::NodeManager::Weight(n.digest);
+      for (int i = 0; i < s->slots; ++i) sum = sum * factors[i];
+      join(all_used, sum);
     }
-    if (value_is_set) {
-      if (has_constant && is_float && value != constant) return pair();
-      constant = !has_constant ? value : is_float ? value : FoldInteger(fn, attr, width, constant, value);
-      has_constant = true;
+    if (value) {
+      if (constant && is_float && *value != *constant) return pair();
+      constant = constant && !is_float ? FoldInteger(fn, attr, width, *constant, *value) : *value;
     }
     refs[which] = {s->node, s->slots, maps[which]};
     ++which;
   }
-  if (has_constant && !is_float && constant == 0 && (fn == Fn::kIAdd || fn == Fn::kXor)) has_constant = false;
-  out->node = nodes_.MakeMultiset(fn, attr, width, nan_fact, sorted, slots, total,
-                                  has_constant, constant, refs[0], refs[1]);
+  if (constant == uint64_t{0} && (fn == Fn::kIAdd || fn == Fn::kXor)) constant.reset();
+  out->node = nodes_.MakeMultiset(fn, attr, width, nan_fact, sorted, slots, groups, constant, refs[0], refs[1]);
   return true;
 }
 

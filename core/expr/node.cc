@@ -10,6 +10,8 @@ uint64_t EdgeWord(int parent_slot, int64_t shift) {
   return static_cast<uint64_t>(parent_slot) << 56 | (static_cast<uint64_t>(shift) & kShiftMask);
 }
 bool ShiftFits(int64_t shift) { return shift >= -(int64_t{1} << 55) && shift < (int64_t{1} << 55); }
+// Words of a multiset's groups and constant, from the first of them.
+size_t MultisetWords(uint64_t first) { return 2 + 3 * (first >> 1); }
 size_t BufferWords(int slots) { return (slots + 3) / 4; }
 
 }  // namespace
@@ -92,14 +94,17 @@ bool NodeManager::Make(Fn fn, uint64_t attr, int width, uint8_t facts, const Sca
 }
 
 NodeId NodeManager::MakeMultiset(Fn fn, uint64_t attr, int width, uint8_t facts, const BufferId* buffers, int slots,
-                                 Field sum, bool has_constant, uint64_t constant, const ChildRef& a,
-                                 const ChildRef& b) {
+                                 std::span<const MultisetGroup> groups, std::optional<uint64_t> constant,
+                                 const ChildRef& a, const ChildRef& b) {
   scratch_.assign(BufferWords(slots), 0);
   for (int p = 0; p < slots; ++p) scratch_[p / 4] |= static_cast<uint64_t>(buffers[p]) << (16 * (p % 4));
-  scratch_.push_back(sum.hi());
-  scratch_.push_back(sum.lo());
-  scratch_.push_back(has_constant);
-  scratch_.push_back(constant);
+  scratch_.push_back(groups.size() << 1 | (constant ? 1 : 0));
+  scratch_.push_back(constant.value_or(0));
+  for (const MultisetGroup& g : groups) {
+    scratch_.push_back(g.slots);
+    scratch_.push_back(g.sum.hi());
+    scratch_.push_back(g.sum.lo());
+  }
   const size_t identity = scratch_.size();
   for (const ChildRef* c : {&a, &b}) {
     scratch_.push_back(static_cast<uint64_t>(c->slots) << 32 | c->node);
@@ -111,12 +116,17 @@ NodeId NodeManager::MakeMultiset(Fn fn, uint64_t attr, int width, uint8_t facts,
 
 NodeManager::MultisetView NodeManager::multiset(NodeId id) const {
   const uint64_t* w = &pool_[nodes_[id].pool + BufferWords(nodes_[id].slots)];
-  return {Field(static_cast<uint128>(w[0]) << 64 | w[1]), w[2] != 0, w[3]};
+  MultisetView view;
+  if (w[0] & 1) view.constant = w[1];
+  for (uint64_t i = 0; i < w[0] >> 1; ++i)
+    view.groups.push_back({static_cast<uint32_t>(w[2 + 3 * i]), Field(static_cast<uint128>(w[3 + 3 * i]) << 64 | w[4 + 3 * i])});
+  return view;
 }
 
 ChildRef NodeManager::child(NodeId id, int i) const {
   const Node& node = nodes_[id];
-  const uint64_t* w = pool_.data() + node.pool + BufferWords(node.slots) + (IsAssociative(node.fn) ? 4 : 0);
+  const uint64_t* w = pool_.data() + node.pool + BufferWords(node.slots);
+  if (IsAssociative(node.fn)) w += MultisetWords(*w);
   for (;; --i) {
     const ChildRef ref{static_cast<NodeId>(*w), static_cast<uint8_t>(*w >> 32), w + 1};
     if (i == 0) return ref;
@@ -183,7 +193,7 @@ Digest128 NodeManager::ComputeDigest(const Node& node, size_t identity_words) co
     }
     if (node.fn == Fn::kLeaf) return h.Finish();
     const size_t first = node.pool + BufferWords(node.slots);
-    for (size_t i = 0; i < 4; ++i) h.Add(pool_[first + i]);
+    for (size_t i = 0; i < MultisetWords(pool_[first]); ++i) h.Add(pool_[first + i]);
     return h.Finish();
   }
   const uint64_t* w = pool_.data() + node.pool + BufferWords(node.slots);

@@ -10,6 +10,8 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -116,14 +118,20 @@ class NodeManager {
   // node and its anchors, each with the source it came from. False when slots run out.
   bool Make(Fn fn, uint64_t attr, int width, uint8_t facts, const Scalar* children, int count, Scalar* out);
 
-  // A multiset node: identity is (fn, attr, width, slot buffers, sum, constant); `a` and `b` are what it was first
-  // joined from, kept for evaluation and printing.
-  NodeId MakeMultiset(Fn fn, uint64_t attr, int width, uint8_t facts, const BufferId* buffers, int slots, Field sum,
-                      bool has_constant, uint64_t constant, const ChildRef& a, const ChildRef& b);
-  struct MultisetView {
+  // The elements of a multiset that use the same of its slots, as the sum of their weights times point^shift of each
+  // slot that they use.
+  struct MultisetGroup {
+    uint32_t slots = 0;  // bit j: slot j
     Field sum;
-    bool has_constant;
-    uint64_t constant;
+  };
+  // A multiset node: identity is (fn, attr, width, slot buffers, groups ascending by slots, constant); `a` and `b` are
+  // what it was first joined from, kept for evaluation and printing.
+  NodeId MakeMultiset(Fn fn, uint64_t attr, int width, uint8_t facts, const BufferId* buffers, int slots,
+                      std::span<const MultisetGroup> groups, std::optional<uint64_t> constant, const ChildRef& a,
+                      const ChildRef& b);
+  struct MultisetView {
+    std::vector<MultisetGroup> groups;
+    std::optional<uint64_t> constant;
   };
   MultisetView multiset(NodeId id) const;
   bool IsMultiset(NodeId id) const { return IsAssociative(nodes_[id].fn); }
