@@ -439,6 +439,18 @@ uint64_t FoldInteger(Fn fn, uint64_t attr_word, int width, uint64_t a, uint64_t 
 
 }  // namespace
 
+// An ordinary pair: kIsa keeps it apart from multiset nodes, whose layout is another.
+bool Builder::Pair(Fn fn, uint64_t attr, int width, uint8_t facts, const Scalar* c, Scalar* out) {
+  const uint64_t word = Scramble(static_cast<uint64_t>(fn)) ^ attr;
+  nodes_.DescribeIsa(word, {"", {}, fn, attr});
+  return Plain(Fn::kIsa, word, width, facts, c, 2, out);
+}
+
+bool Builder::BuildUnrewritten(Fn fn, uint64_t attr, int width, const Scalar* c, int count, Scalar* out) {
+  if (expr::IsAssociative(fn)) return Pair(fn, attr, width, 0, c, out);
+  return Plain(fn, attr, width, 0, c, count, out);
+}
+
 // Two constants of a float min or max are both kept out: the pair stays an ordinary node.
 bool Builder::BuildMultiset(Fn fn, uint64_t attr, int width, const Scalar& a, const Scalar& b, Scalar* out) {
   const bool is_float = fn == Fn::kFMin || fn == Fn::kFMax;
@@ -503,14 +515,10 @@ bool Builder::BuildMultiset(Fn fn, uint64_t attr, int width, const Scalar& a, co
     }
   }
   if (slots > expr::kMaxSlots) return false;
-  // kIsa keeps an ordinary pair apart from multiset nodes, whose layout is another.
   auto pair = [&] {
     Scalar c[2] = {a, b};
     if (Less(c[1], c[0])) std::swap(c[0], c[1]);
-    const uint8_t facts = nan_fact;
-    const uint64_t word = Scramble(static_cast<uint64_t>(fn)) ^ attr;
-    nodes_.DescribeIsa(word, {"", {}, fn, attr});
-    return Plain(Fn::kIsa, word, width, facts, c, 2, out);
+    return Pair(fn, attr, width, nan_fact, c, out);
   };
   if (plain || (ca && cb)) return pair();
   Hit(Rewrite::kMultiset);
@@ -761,7 +769,7 @@ bool Builder::Build(Fn fn, uint64_t attr, int width, const Scalar* children, int
     c[i] = children[i];
     for (int s = 0; s < c[i].slots; ++s) c[i].anchor[s].source = static_cast<uint16_t>(i * expr::kMaxSlots + s);
   }
-  return Dispatch(fn, attr, width, c, count, out);
+  return options_.rewrites_enabled ? Dispatch(fn, attr, width, c, count, out) : BuildUnrewritten(fn, attr, width, c, count, out);
 }
 
 bool Builder::Dispatch(Fn fn, uint64_t attr_word, int width, Scalar* c, int count, Scalar* out) {

@@ -14,6 +14,7 @@ namespace samebits::canonical {
 
 struct BuilderOptions {
   bool ignore_signed_zero = false;
+  bool rewrites_enabled = true;  // false: each operation as it stands, for tests of the rewrites
 };
 
 class Builder {
@@ -41,6 +42,8 @@ class Builder {
  private:
   using Scalar = expr::Scalar;
   bool Dispatch(expr::Fn fn, uint64_t attr, int width, Scalar* c, int count, Scalar* out);
+  bool BuildUnrewritten(expr::Fn fn, uint64_t attr, int width, const Scalar* c, int count, Scalar* out);
+  bool Pair(expr::Fn fn, uint64_t attr, int width, uint8_t facts, const Scalar* c, Scalar* out);
   bool BuildAdd(expr::Attr attr, int width, Scalar* a, Scalar* b, Scalar* out);
   bool BuildMul(expr::Attr attr, int width, Scalar* a, Scalar* b, Scalar* out);
   bool BuildFma(expr::Attr attr, int width, Scalar* c, Scalar* out);

@@ -1,0 +1,237 @@
+#include "core/canonical/rewrite.h"
+
+#include <set>
+
+#include "tests/unit/core/canonical/tree.h"
+
+namespace samebits::canonical {
+namespace {
+
+constexpr Format kF = Format::kF32, kH = Format::kF16, kB = Format::kBf16, kD = Format::kF64;
+constexpr uint64_t kOne = 0x3f800000, kMinusZero = 0x80000000;
+constexpr uint64_t kFtz = Attr::kFtz, kSat = Attr::kSat, kSigned = Attr::kSigned, kNan = Attr::kNanFlag;
+
+const Tree x = X(0, 32), y = X(1, 32), z = X(2, 32), hx = X(0, 16), hy = X(1, 16), dx = X(0, 64), dy = X(1, 64);
+const Tree zero = C(0, 32), minus_zero = C(kMinusZero, 32), one = C(kOne, 32);
+
+Tree Add(Tree a, Tree b, uint64_t flags = 0, Round round = Round::kRn) { return F(Fn::kFAdd, kF, {a, b}, round, flags); }
+Tree Mul(Tree a, Tree b, uint64_t flags = 0, Round round = Round::kRn) { return F(Fn::kFMul, kF, {a, b}, round, flags); }
+Tree Fma(Tree a, Tree b, Tree c, uint64_t flags = 0, Round round = Round::kRn) { return F(Fn::kFFma, kF, {a, b, c}, round, flags); }
+Tree Abs(Tree a) { return F(Fn::kFAbs, kF, {a}, Round::kNone); }
+Tree Neg(Tree a, Format f = kF, uint64_t flags = 0) { return F(Fn::kFNeg, f, {a}, Round::kNone, flags); }
+Tree Min(Tree a, Tree b, uint64_t flags = 0) { return F(Fn::kFMin, kF, {a, b}, Round::kNone, flags); }
+Tree Less(Tree a, Tree b) { return Comparison(Fn::kFCompare, Compare::kLt, kF, a, b); }
+Tree Widened(Tree half) { return Convert(Fn::kFConvert, kF, kB, half); }
+Tree Op(Fn fn, Tree a, Tree b, uint64_t flags = 0) {
+  const int width = a.width;
+  return I(fn, width, {a, b}, flags);
+}
+
+struct Applies {
+  Rewrite rewrite;
+  Tree tree, expected;
+};
+
+std::vector<Applies> AllThatApply() {
+  const Tree square = Mul(x, x), sum = Add(x, y), sum16 = F(Fn::kFAdd, kH, {hx, hy});
+  return {
+      {Rewrite::kAddZero, Add(square, zero), square},
+      {Rewrite::kAddZero, Add(zero, Add(Abs(x), y)), Add(Abs(x), y)},
+      {Rewrite::kAddZero, Add(Mul(x, x, kFtz), zero, kFtz), Mul(x, x, kFtz)},
+      {Rewrite::kAddZero, F(Fn::kFAdd, kH, {F(Fn::kFMul, kH, {hx, hx}), C(0, 16)}), F(Fn::kFMul, kH, {hx, hx})},
+      {Rewrite::kAddMinusZero, Add(sum, minus_zero), sum},
+      {Rewrite::kAddMinusZero, Add(minus_zero, Fma(x, y, z)), Fma(x, y, z)},
+      {Rewrite::kAddMinusZero, F(Fn::kFAdd, kH, {sum16, C(0x8000, 16)}), sum16},
+      {Rewrite::kZeroOutward, Add(Add(x, zero), y), Add(Add(x, y), zero)},
+      {Rewrite::kZeroOutward, Add(y, Add(zero, x)), Add(Add(x, y), zero)},
+      {Rewrite::kFoldConst, Add(one, one), C(0x40000000, 32)},
+      {Rewrite::kFoldConst, Add(C(0x7f800000, 32), C(0xff800000, 32)), C(0x7fffffff, 32)},
+      {Rewrite::kFoldConst, Mul(C(0x40000000, 32), C(0x40400000, 32)), C(0x40c00000, 32)},
+      {Rewrite::kFoldConst, Op(Fn::kIAdd, C(0xffff, 16), C(2, 16)), C(1, 16)},
+      {Rewrite::kFoldConst, Op(Fn::kIMin, C(0x8000, 16), C(2, 16), kSigned), C(0x8000, 16)},
+      {Rewrite::kMulOne, Mul(sum, one), sum},
+      {Rewrite::kMulOne, Mul(one, Add(x, y, kFtz), kFtz), Add(x, y, kFtz)},
+      {Rewrite::kMulOne, F(Fn::kFMul, kH, {sum16, C(0x3c00, 16)}), sum16},
+      {Rewrite::kMulSign, Mul(Flip(x), y), Mul(x, Flip(y))},
+      {Rewrite::kMulSign, Mul(Flip(x), Flip(y)), Mul(x, y)},
+      {Rewrite::kFmaSign, Fma(Flip(x), y, z), Fma(x, Flip(y), z)},
+      {Rewrite::kFmaSign, Fma(Flip(x), y, z, kFtz, Round::kRm), Fma(x, Flip(y), z, kFtz, Round::kRm)},
+      {Rewrite::kFmaOne, Fma(x, one, y), Add(x, y)},
+      {Rewrite::kFmaOne, Fma(one, Flip(x), y, kFtz, Round::kRp), Add(Flip(x), y, kFtz, Round::kRp)},
+      {Rewrite::kFmaZeroProduct, Fma(zero, zero, x), Add(x, zero)},
+      {Rewrite::kFmaSquare, Fma(x, x, zero), Mul(x, x)},
+      {Rewrite::kFmaSquare, Fma(x, x, zero, kFtz), Mul(x, x, kFtz)},
+      {Rewrite::kNegArithmetic, Add(Neg(x), y), Add(Flip(x), y)},
+      {Rewrite::kNegArithmetic, Less(Neg(x), y), Less(Flip(x), y)},
+      {Rewrite::kNegArithmetic, Mul(Neg(Neg(x)), y), Mul(x, y)},
+      {Rewrite::kDoubleFlip, Flip(Flip(x)), x},
+      {Rewrite::kWidenShift, Add(Concat({C(0, 16), hx}), y), Add(Widened(hx), y)},
+      {Rewrite::kCompareSwap, Comparison(Fn::kFCompare, Compare::kGt, kF, x, y), Less(y, x)},
+      {Rewrite::kCompareSwap, Comparison(Fn::kICompare, Compare::kGe, Format::kB32, x, y, kSigned),
+       Comparison(Fn::kICompare, Compare::kLe, Format::kB32, y, x, kSigned)},
+      {Rewrite::kCompareNot, I(Fn::kNot, 1, {Less(x, y)}), Comparison(Fn::kFCompare, Compare::kLeu, kF, y, x)},
+      {Rewrite::kCompareNot, I(Fn::kNot, 1, {Comparison(Fn::kICompare, Compare::kEq, Format::kB32, x, y)}),
+       Comparison(Fn::kICompare, Compare::kNe, Format::kB32, x, y)},
+      {Rewrite::kSelectSame, Select(Less(x, y), z, z), z},
+      {Rewrite::kSelectNot, Select(Comparison(Fn::kFCompare, Compare::kLeu, kF, x, y), x, y), Select(Less(y, x), y, x)},
+      {Rewrite::kSelectNot, Select(I(Fn::kNot, 1, {Op(Fn::kAnd, Less(x, y), Less(y, z))}), x, y),
+       Select(Op(Fn::kAnd, Less(x, y), Less(y, z)), y, x)},
+      {Rewrite::kIdempotent, Op(Fn::kAnd, x, x), x},
+      {Rewrite::kIdempotent, Op(Fn::kIMax, x, x, kSigned), x},
+      {Rewrite::kIdempotent, Min(sum, sum), sum},
+      {Rewrite::kIdempotent, Min(Add(x, y, kFtz), Add(x, y, kFtz), kFtz | kNan), Add(x, y, kFtz)},
+      {Rewrite::kMultiset, Op(Fn::kIAdd, x, Op(Fn::kIAdd, y, z)), Op(Fn::kIAdd, Op(Fn::kIAdd, z, x), y)},
+      {Rewrite::kMultiset, Op(Fn::kXor, x, Op(Fn::kXor, y, C(5, 32))), Op(Fn::kXor, Op(Fn::kXor, C(4, 32), y), Op(Fn::kXor, x, C(1, 32)))},
+      {Rewrite::kMultiset, Min(x, Min(y, z)), Min(Min(z, y), x)},
+      {Rewrite::kMultiset, Min(C(kOne, 32), Min(y, C(kOne, 32))), Min(y, C(kOne, 32))},
+      {Rewrite::kIdentity, Op(Fn::kIAdd, x, C(0, 32)), x},
+      {Rewrite::kIdentity, Op(Fn::kAnd, C(0xffffffff, 32), x), x},
+      {Rewrite::kIdentity, Op(Fn::kOr, x, C(0, 32)), x},
+      {Rewrite::kIdentity, Op(Fn::kXor, C(0, 32), x), x},
+      {Rewrite::kIdentity, I(Fn::kShl, 32, {x, C(0, 32)}), x},
+  };
+}
+
+struct DoesNotApply {
+  Rewrite rewrite;
+  Tree tree;
+};
+
+std::vector<DoesNotApply> AllThatDoNot() {
+  const Tree square = Mul(x, x), sum = Add(x, y), sum_b = F(Fn::kFAdd, kB, {hx, hy});
+  const auto f16 = [](Fn fn, std::vector<Tree> c) { return F(fn, kH, std::move(c)); };
+  return {
+      {Rewrite::kAddZero, Add(x, zero)},                           // -0, NaN payloads
+      {Rewrite::kAddZero, Add(sum, zero)},                         // -0 + -0
+      {Rewrite::kAddZero, Add(Mul(x, y), zero)},                   // underflow to -0
+      {Rewrite::kAddZero, Add(square, zero, kFtz)},                // subnormal squares
+      {Rewrite::kAddZero, Add(square, zero, 0, Round::kRm)},
+      {Rewrite::kAddZero, Add(Fma(x, y, zero), zero)},             // underflow to -0
+      {Rewrite::kAddZero, f16(Fn::kFAdd, {F(Fn::kFMul, kB, {hx, hx}), C(0, 16)})},  // bf16's NaN is none of f16's
+      {Rewrite::kAddZero, F(Fn::kFAdd, kD, {Convert(Fn::kIntToF, kD, Format::kS32, x, Round::kRn), C(0, 64)}, Round::kRz)},
+      {Rewrite::kAddMinusZero, Add(x, minus_zero)},
+      {Rewrite::kAddMinusZero, Add(sum, minus_zero, kFtz)},
+      {Rewrite::kAddMinusZero, Add(sum, minus_zero, kSat)},
+      {Rewrite::kAddMinusZero, Add(Widened(hx), minus_zero)},      // keeps NaN patterns
+      {Rewrite::kAddMinusZero, f16(Fn::kFAdd, {sum_b, C(0x8000, 16)})},
+      {Rewrite::kZeroOutward, Add(Add(x, zero, kFtz), y, kFtz)},
+      {Rewrite::kZeroOutward, Add(Add(x, zero), y, 0, Round::kRz)},
+      {Rewrite::kZeroOutward, Add(Add(x, minus_zero), y)},
+      {Rewrite::kFoldConst, Add(one, C(0x30000000, 32), 0, Round::kRp)},
+      {Rewrite::kFoldConst, Add(C(1, 32), C(1, 32), kFtz)},
+      {Rewrite::kFoldConst, Mul(C(0x3dcccccd, 32), C(0x3dcccccd, 32), Attr::kContract)},
+      {Rewrite::kMulOne, Mul(x, one)},
+      {Rewrite::kMulOne, Mul(sum, one, kFtz)},
+      {Rewrite::kMulOne, Mul(sum, one, kSat)},
+      {Rewrite::kMulOne, Mul(sum, C(0xbf800000, 32))},
+      {Rewrite::kMulSign, Mul(Flip(x), y, 0, Round::kRm)},
+      {Rewrite::kMulSign, Mul(Flip(x), y, kSat)},
+      {Rewrite::kMulSign, F(Fn::kFMul, kD, {Flip(dx), dy})},
+      {Rewrite::kFmaSign, F(Fn::kFFma, kD, {Flip(dx), dy, dx})},
+      {Rewrite::kFmaSign, Fma(x, y, Flip(z))},
+      {Rewrite::kFmaOne, Fma(x, C(0xbf800000, 32), y)},
+      {Rewrite::kFmaOne, Fma(x, y, one)},
+      {Rewrite::kFmaOne, Fma(x, one, y, kSat)},
+      {Rewrite::kFmaZeroProduct, Fma(minus_zero, zero, x)},
+      {Rewrite::kFmaZeroProduct, Fma(zero, y, x)},
+      {Rewrite::kFmaZeroProduct, Fma(zero, zero, x, 0, Round::kRm)},
+      {Rewrite::kFmaSquare, Fma(x, y, zero)},
+      {Rewrite::kFmaSquare, Fma(x, x, minus_zero)},
+      {Rewrite::kFmaSquare, Fma(Flip(x), x, zero)},
+      {Rewrite::kFmaSquare, Fma(x, x, zero, 0, Round::kRm)},
+      {Rewrite::kNegArithmetic, Add(Neg(x, kF, kFtz), y)},
+      {Rewrite::kNegArithmetic, F(Fn::kFAdd, kD, {Neg(dx, kD), dy})},
+      {Rewrite::kNegArithmetic, Op(Fn::kIAdd, Neg(x), y)},
+      {Rewrite::kNegArithmetic, f16(Fn::kFAdd, {Neg(hx, kB), hy})},
+      {Rewrite::kDoubleFlip, Flip(Neg(x))},
+      {Rewrite::kDoubleFlip, Flip(Concat({X(3, 16), Flip(hx)}))},
+      {Rewrite::kWidenShift, Add(Concat({C(1, 16), hx}), y)},
+      {Rewrite::kWidenShift, Add(Concat({C(0, 8), X(0, 24)}), y)},
+      {Rewrite::kWidenShift, Op(Fn::kIAdd, Concat({C(0, 16), hx}), y)},
+      {Rewrite::kCompareSwap, Less(x, y)},
+      {Rewrite::kCompareSwap, Comparison(Fn::kFCompare, Compare::kNeu, kF, x, y)},
+      {Rewrite::kCompareNot, I(Fn::kNot, 32, {x})},
+      {Rewrite::kCompareNot, I(Fn::kNot, 1, {Op(Fn::kAnd, Less(x, y), Less(y, z))})},
+      {Rewrite::kSelectSame, Select(Less(x, y), x, y)},
+      {Rewrite::kSelectSame, Select(Less(x, y), X(0, 32), X(5, 32))},  // one node, other places
+      {Rewrite::kSelectNot, Select(Less(x, y), x, y)},
+      {Rewrite::kIdempotent, Op(Fn::kXor, x, x)},
+      {Rewrite::kIdempotent, Op(Fn::kIAdd, x, x)},
+      {Rewrite::kIdempotent, Min(x, x)},
+      {Rewrite::kIdempotent, Min(sum, sum, kFtz)},
+      {Rewrite::kIdempotent, F(Fn::kFMin, kH, {sum_b, sum_b}, Round::kNone)},
+      {Rewrite::kMultiset, Op(Fn::kIMul, x, Op(Fn::kIMul, y, z))},
+      {Rewrite::kMultiset, Add(x, Add(y, z))},
+      {Rewrite::kMultiset, Min(C(kOne, 32), C(0x40000000, 32))},
+      {Rewrite::kIdentity, Op(Fn::kIAdd, x, C(1, 32))},
+      {Rewrite::kIdentity, Op(Fn::kAnd, x, C(0xffff, 32))},
+      {Rewrite::kIdentity, I(Fn::kShl, 32, {x, C(1, 32)})},
+      {Rewrite::kIdentity, Min(x, C(0, 32))},
+  };
+}
+
+class RewriteTest : public TreeTest {};
+
+TEST_F(RewriteTest, Applies) {
+  std::set<Rewrite> seen;
+  for (const Applies& c : AllThatApply()) {
+    seen.insert(c.rewrite);
+    const uint64_t before = on.hits(c.rewrite);
+    const expr::Scalar built = Build(on, c.tree);
+    EXPECT_GT(on.hits(c.rewrite), before) << RewriteText(c.rewrite) << ": " << Print(c.tree);
+    EXPECT_TRUE(Same(built, Build(on, c.expected))) << RewriteText(c.rewrite) << ": " << Print(c.tree);
+  }
+  EXPECT_EQ(seen.size(), static_cast<size_t>(kRewriteCount)) << "a rewrite has no case";
+}
+
+TEST_F(RewriteTest, DoesNotApply) {
+  std::set<Rewrite> seen;
+  for (const DoesNotApply& c : AllThatDoNot()) {
+    seen.insert(c.rewrite);
+    const uint64_t before = on.hits(c.rewrite);
+    Build(on, c.tree);
+    EXPECT_EQ(on.hits(c.rewrite), before) << RewriteText(c.rewrite) << ": " << Print(c.tree);
+  }
+  EXPECT_EQ(seen.size(), static_cast<size_t>(kRewriteCount)) << "a rewrite has no case";
+}
+
+TEST_F(RewriteTest, WithoutRewritesNothingIsHit) {
+  for (const Applies& c : AllThatApply()) Build(off, c.tree);
+  for (int i = 0; i < kRewriteCount; ++i) EXPECT_EQ(off.hits(static_cast<Rewrite>(i)), 0u);
+}
+
+TEST_F(RewriteTest, CasesAreExactInBits) {
+  generator::Random random(20);
+  for (const Applies& c : AllThatApply()) {
+    SameBits(c.tree, random, 500);
+    SameBits(c.expected, random, 500);
+  }
+  for (const DoesNotApply& c : AllThatDoNot()) SameBits(c.tree, random, 500);
+}
+
+// Forms that share their node have to be equal in bits; these are not, and so may not.
+TEST_F(RewriteTest, DifferentBitsStayApart) {
+  const std::pair<Tree, Tree> pairs[] = {
+      {Mul(Flip(x), y), Flip(Mul(x, y))},          // the sign of NaN
+      {Neg(x), Flip(x)},
+      {Abs(x), Op(Fn::kAnd, x, C(0x7fffffff, 32))},
+      {Add(x, zero), x},
+      {Min(x, y), Min(x, y, kNan)},
+      {Less(x, y), Comparison(Fn::kFCompare, Compare::kLtu, kF, x, y)},
+      {I(Fn::kNot, 1, {Less(x, y)}), Comparison(Fn::kFCompare, Compare::kLe, kF, y, x)},
+      {Op(Fn::kIMin, x, y), Op(Fn::kIMin, x, y, kSigned)},
+      {Comparison(Fn::kICompare, Compare::kEq, Format::kB32, x, y), Comparison(Fn::kICompare, Compare::kEq, Format::kB64, dx, dy)},
+      {F(Fn::kFAdd, kH, {hx, hy}), F(Fn::kFAdd, kB, {hx, hy})},
+      {Fma(x, y, z), Add(Mul(x, y), z)},
+  };
+  for (const auto& [a, b] : pairs) EXPECT_FALSE(Same(Build(on, a), Build(on, b))) << Print(a) << " and " << Print(b);
+}
+
+TEST_F(RewriteTest, SignedZeroIgnoredOnRequest) {
+  Builder ignoring(&nodes, {true, true});
+  EXPECT_TRUE(Same(Build(ignoring, Add(Add(x, y), zero)), Build(ignoring, Add(x, y))));
+  EXPECT_FALSE(Same(Build(ignoring, Add(x, zero)), Build(ignoring, x)));  // NaN payloads still count
+}
+
+}  // namespace
+}  // namespace samebits::canonical
