@@ -815,7 +815,8 @@ bool Builder::Dispatch(Fn fn, uint64_t attr_word, int width, Scalar* c, int coun
       facts = FactsOf(c[0].node, expr::FormatBits(attr.from)) & expr::kNonNegative;
       if (facts) facts |= expr::kNeverMinusZero;
       if (!KeepsNanPattern(attr)) facts |= CanonicalNanOf(attr.to);
-      if ((attr.from == Format::kF16 || attr.from == Format::kBf16) && attr.to == Format::kF32)
+      // Exact, unless a subnormal of bf16 (which is one of f32) is flushed to a zero of its sign.
+      if (attr.to == Format::kF32 && (attr.from == Format::kF16 || (attr.from == Format::kBf16 && (attr.flags & Attr::kFtz) == 0)))
         facts |= FactsOf(c[0].node, 16) & expr::kNeverMinusZero;
       break;
     case Fn::kFAbs: facts = expr::kNonNegative | expr::kNeverMinusZero; break;

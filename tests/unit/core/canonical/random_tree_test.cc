@@ -96,7 +96,7 @@ class Grower {
       case Format::kF32:
         switch (random_.Below(5)) {
           case 0: return Convert(Fn::kFConvert, f, Format::kF16, Float(Format::kF16, depth - 1), Round::kNone, ftz);
-          case 1: return Convert(Fn::kFConvert, f, Format::kBf16, Float(Format::kBf16, depth - 1));
+          case 1: return Convert(Fn::kFConvert, f, Format::kBf16, Float(Format::kBf16, depth - 1), Round::kNone, ftz);
           case 2: return Convert(Fn::kFConvert, f, f, Float(f, depth - 1), Round::kRmi, ftz);
           case 3: return Convert(Fn::kFConvert, Format::kTf32, f, Float(f, depth - 1), Round::kRna);
           default: return Convert(Fn::kIntToF, f, Format::kS32, Integer(32, depth - 1), Rounding(f));

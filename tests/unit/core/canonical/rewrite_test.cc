@@ -109,6 +109,7 @@ std::vector<DoesNotApply> AllThatDoNot() {
       {Rewrite::kAddZero, Add(Fma(x, y, zero), zero)},             // underflow to -0
       {Rewrite::kAddZero, f16(Fn::kFAdd, {F(Fn::kFMul, kB, {hx, hx}), C(0, 16)})},  // bf16's NaN is none of f16's
       {Rewrite::kAddZero, F(Fn::kFAdd, kD, {Convert(Fn::kIntToF, kD, Format::kS32, x, Round::kRn), C(0, 64)}, Round::kRz)},
+      {Rewrite::kAddZero, Add(Add(Convert(Fn::kFConvert, kF, kB, F(Fn::kFAdd, kB, {F(Fn::kFAbs, kB, {hx}, Round::kNone), hy}), Round::kNone, kFtz), y), zero)},  // a flushed bf16
       {Rewrite::kAddMinusZero, Add(x, minus_zero)},
       {Rewrite::kAddMinusZero, Add(sum, minus_zero, kFtz)},
       {Rewrite::kAddMinusZero, Add(sum, minus_zero, kSat)},

@@ -9,6 +9,7 @@
 
 #include "core/canonical/builder.h"
 #include "core/expr/evaluator.h"
+#include "core/softfloat/format.h"
 #include "gtest/gtest.h"
 #include "tests/support/generator/generator.h"
 
@@ -152,12 +153,35 @@ class TreeTest : public ::testing::Test {
         ADD_FAILURE() << a.status() << " " << b.status() << "\n" << Print(t);
         return false;
       }
+      if (t.width >= 16 && !FactsHold(t, rewritten.node, static_cast<uint64_t>(a->bits))) return false;
       if (a->bits == b->bits) continue;
       if (wide && t.width == 64 && IsNan(static_cast<uint64_t>(a->bits)) && IsNan(static_cast<uint64_t>(b->bits))) continue;
       ADD_FAILURE() << Print(t) << "\n gives " << std::hex << static_cast<uint64_t>(b->bits) << ", rewritten " << static_cast<uint64_t>(a->bits);
       return false;
     }
     return true;
+  }
+
+  // What the builder claims of a node's value for every input.
+  bool FactsHold(const Tree& t, expr::NodeId node, uint64_t bits) {
+    namespace sf = softfloat;
+    const uint8_t facts = on.FactsOf(node, t.width);
+    const sf::Format& own = t.width == 64 ? sf::kF64 : t.width == 32 ? sf::kF32 : sf::kF16;
+    const bool is_bf16 = nodes[node].width == 16 && Attr::Decode(nodes[node].attr).to == Format::kBf16;
+    const sf::Format& format = is_bf16 ? sf::kBf16 : own;
+    const auto holds = [&](bool ok, const char* fact) {
+      if (!ok) ADD_FAILURE() << Print(t) << "\n gives " << std::hex << bits << ", which was never to be: " << fact;
+      return ok;
+    };
+    const auto canonical = [&](const sf::Format& f) {
+      if (!sf::IsNan(f, bits)) return true;
+      return f.id == sf::FormatId::kF64 ? bits == sf::QuietNan(f, bits) : bits == f.canonical_nan;
+    };
+    return holds(!(facts & expr::kNeverMinusZero) || bits != own.sign_mask(), "-0") &&
+           holds(!(facts & expr::kNonNegative) || !sf::IsNegative(own, bits) || sf::IsNan(format, bits), "negative") &&
+           holds(!(facts & expr::kCanonicalNan) || canonical(own), "another NaN") &&
+           holds(!(facts & expr::kCanonicalNanBf16) || t.width != 16 || canonical(sf::kBf16), "another bf16 NaN") &&
+           holds(!(facts & expr::kArithmeticFtz) || !sf::IsSubnormal(own, bits), "subnormal");
   }
 
   static bool IsNan(uint64_t bits) { return (bits & 0x7fffffffffffffff) > 0x7ff0000000000000; }
