@@ -62,7 +62,8 @@ TEST(RandomPrograms, EvaluatedMapIsWhatTheInterpreterWrites) {
     generator::Program program = generator::Generate(seed);
     const Verdict verdict = Try(program);
     ++results[verdict.result];
-    if (verdict.result == Result::kNoSignature || verdict.result == Result::kUndefined) ++reasons[verdict.detail];
+    if (verdict.result == Result::kNoSignature) ++reasons[verdict.detail];
+    if (verdict.result == Result::kUndefined) ++reasons["undefined: " + verdict.detail.substr(0, verdict.detail.find(':'))];
     if (verdict.result != Result::kMismatch && verdict.result != Result::kNotEvaluated) continue;
     if (++shown > static_cast<int>(FromEnvironment("SAMEBITS_RANDOM_SHOWN", 5))) continue;
     Shrink(program, verdict.result);

@@ -171,9 +171,9 @@ std::vector<DoesNotApply> AllThatDoNot() {
   };
 }
 
-class RewriteTest : public TreeTest {};
+class RewriteTreeTest : public TreeTest {};
 
-TEST_F(RewriteTest, Applies) {
+TEST_F(RewriteTreeTest, Applies) {
   std::set<Rewrite> seen;
   for (const Applies& c : AllThatApply()) {
     seen.insert(c.rewrite);
@@ -185,7 +185,7 @@ TEST_F(RewriteTest, Applies) {
   EXPECT_EQ(seen.size(), static_cast<size_t>(kRewriteCount)) << "a rewrite has no case";
 }
 
-TEST_F(RewriteTest, DoesNotApply) {
+TEST_F(RewriteTreeTest, DoesNotApply) {
   std::set<Rewrite> seen;
   for (const DoesNotApply& c : AllThatDoNot()) {
     seen.insert(c.rewrite);
@@ -196,12 +196,12 @@ TEST_F(RewriteTest, DoesNotApply) {
   EXPECT_EQ(seen.size(), static_cast<size_t>(kRewriteCount)) << "a rewrite has no case";
 }
 
-TEST_F(RewriteTest, WithoutRewritesNothingIsHit) {
+TEST_F(RewriteTreeTest, WithoutRewritesNothingIsHit) {
   for (const Applies& c : AllThatApply()) Build(off, c.tree);
   for (int i = 0; i < kRewriteCount; ++i) EXPECT_EQ(off.hits(static_cast<Rewrite>(i)), 0u);
 }
 
-TEST_F(RewriteTest, CasesAreExactInBits) {
+TEST_F(RewriteTreeTest, CasesAreExactInBits) {
   generator::Random random(20);
   for (const Applies& c : AllThatApply()) {
     SameBits(c.tree, random, 500);
@@ -211,7 +211,7 @@ TEST_F(RewriteTest, CasesAreExactInBits) {
 }
 
 // Forms that share their node have to be equal in bits; these are not, and so may not.
-TEST_F(RewriteTest, DifferentBitsStayApart) {
+TEST_F(RewriteTreeTest, DifferentBitsStayApart) {
   const std::pair<Tree, Tree> pairs[] = {
       {Mul(Flip(x), y), Flip(Mul(x, y))},          // the sign of NaN
       {Neg(x), Flip(x)},
@@ -228,7 +228,7 @@ TEST_F(RewriteTest, DifferentBitsStayApart) {
   for (const auto& [a, b] : pairs) EXPECT_FALSE(Same(Build(on, a), Build(on, b))) << Print(a) << " and " << Print(b);
 }
 
-TEST_F(RewriteTest, SignedZeroIgnoredOnRequest) {
+TEST_F(RewriteTreeTest, SignedZeroIgnoredOnRequest) {
   Builder ignoring(&nodes, {true, true});
   EXPECT_TRUE(Same(Build(ignoring, Add(Add(x, y), zero)), Build(ignoring, Add(x, y))));
   EXPECT_FALSE(Same(Build(ignoring, Add(x, zero)), Build(ignoring, x)));  // NaN payloads still count
