@@ -43,12 +43,12 @@ class TreePrinter {
       case Fn::kParam: absl::StrAppend(&out_, "argument ", n.attr, "\n"); return;
       default: break;
     }
-    absl::StrAppend(&out_, std::string(expr::FnName(n.fn)));
-    if (n.fn == Fn::kExtract) {
-      absl::StrAppend(&out_, " bits ", n.attr, "+", n.width);
-    } else if (n.fn != Fn::kConcat && n.fn != Fn::kVector && n.fn != Fn::kIsa && n.fn != Fn::kMatrixStep && n.fn != Fn::kGather) {
-      out_ += expr::AttrName(n.fn, n.attr);
-    }
+    const expr::IsaOperation* spelled = n.fn == Fn::kIsa ? nodes_.isa(n.attr) : nullptr;
+    if (spelled == nullptr) absl::StrAppend(&out_, std::string(expr::FnName(n.fn)));
+    else if (!spelled->spelling.empty()) absl::StrAppend(&out_, spelled->spelling);
+    else absl::StrAppend(&out_, std::string(expr::FnName(spelled->fn)), expr::AttrName(spelled->fn, spelled->attr));
+    if (n.fn == Fn::kExtract) absl::StrAppend(&out_, " bits ", n.attr & 0xffffffff, "+", n.width);
+    out_ += expr::AttrName(n.fn, n.attr);
     if (n.line != 0) absl::StrAppend(&out_, "  @", n.line);
     out_ += '\n';
     if (level >= depth_ || --budget_ <= 0) {

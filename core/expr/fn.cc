@@ -36,6 +36,13 @@ std::string_view CompareName(Compare compare) {
 }
 
 std::string AttrName(Fn fn, uint64_t word) {
+  switch (fn) {  // attribute words that are no Attr
+    case Fn::kSignExtend: return " from " + std::to_string(word) + " bits";
+    case Fn::kExtract: case Fn::kConcat: case Fn::kVector: case Fn::kGather: case Fn::kIsa: case Fn::kMatrixStep:
+    case Fn::kParam: case Fn::kInt: case Fn::kConst:
+      return "";
+    default: break;
+  }
   const Attr attr = Attr::Decode(word);
   std::string out;
   auto add = [&out](std::string_view piece) {
@@ -55,6 +62,7 @@ std::string AttrName(Fn fn, uint64_t word) {
   if (attr.flags & Attr::kXorsign) add("xorsign");
   if (attr.flags & Attr::kAbsFlag) add("abs");
   if (attr.flags & Attr::kContract) add("contractible");
+  if (attr.flags & Attr::kSigned) add("signed");
   add(FormatName(attr.to));
   add(FormatName(attr.from));
   return out;
