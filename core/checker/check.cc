@@ -130,7 +130,7 @@ void Execute(const Options& options, absl::Time deadline, Workspace* workspace, 
   std::vector<std::vector<uint32_t>> work(1);
   work[0].resize(blocks);
   for (uint32_t b = 0; b < blocks; ++b) work[0][b] = b;
-  uint64_t steps = 0;
+  uint64_t steps = 0, kept_bytes = 0;  // of finished classes
   while (!work.empty()) {
     ClassResult c;
     c.blocks = std::move(work.back());
@@ -138,7 +138,7 @@ void Execute(const Options& options, absl::Time deadline, Workspace* workspace, 
     c.symbolic = std::make_unique<symexec::SymbolicSpace>(c.blocks.size());
     symexec::MachineLimits limits;
     limits.max_steps = options.limits.max_steps > steps ? options.limits.max_steps - steps : 0;
-    limits.max_memory_bytes = options.limits.max_memory_bytes;
+    limits.max_memory_bytes = options.limits.max_memory_bytes > kept_bytes ? options.limits.max_memory_bytes - kept_bytes : 0;
     limits.deadline = deadline;
     limits.cancelled = options.cancelled;
     symexec::Machine machine(*check->module, check->entry, check->launch, c.blocks, &workspace->builder,
@@ -163,6 +163,7 @@ void Execute(const Options& options, absl::Time deadline, Workspace* workspace, 
       return;
     }
     for (const std::string& a : c.execution.assumptions) check->assumptions.push_back(a);
+    kept_bytes += c.execution.memory_bytes() + c.symbolic->memory_bytes();
     check->classes.push_back(std::move(c));
   }
 }

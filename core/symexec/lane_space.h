@@ -109,7 +109,10 @@ class LaneSpace {
       if (f(l)) w[l >> 6] |= uint64_t{1} << (l & 63);
     return InternMask(w);
   }
-  uint64_t memory_bytes() const { return arrays_.memory_bytes() + nodes_.memory_bytes(); }
+  uint64_t memory_bytes() const {
+    return arrays_.memory_bytes() + perms_.memory_bytes() + nodes_.memory_bytes() + symbolics_.memory_bytes() +
+           masks_.memory_bytes() + (add_memo_.size() + perm_memo_.size()) * 64;
+  }
 
  private:
   template <typename Op>

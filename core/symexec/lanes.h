@@ -54,6 +54,10 @@ class VectorOps {
   canonical::Builder& builder() { return builder_; }
   expr::NodeManager& nodes() { return nodes_; }
   uint64_t memo_hits() const { return memo_hits_; }
+  uint64_t memory_bytes() const {
+    return key_pool_.capacity() * 8 + slot_pool_.capacity() * sizeof(MemoSlot) + memo_.capacity() * sizeof(MemoEntry) +
+           memo_table_.capacity() * 4;
+  }
 
  private:
   struct Reference {

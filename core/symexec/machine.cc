@@ -112,7 +112,9 @@ bool Machine::CheckBudget() {
   if (limits_.cancelled != nullptr && limits_.cancelled->load(std::memory_order_relaxed))
     return Unknown("CANCELLED", "cancelled");
   if (absl::Now() > limits_.deadline) return Unknown("TIME_LIMIT", "limit max_wall reached");
-  const uint64_t bytes = nodes_.memory_bytes() + space_.memory_bytes() + symbolic_.memory_bytes() + shared_.memory_bytes();
+  const uint64_t local = local_ == nullptr ? 0 : local_->memory_bytes();
+  const uint64_t bytes = nodes_.memory_bytes() + space_.memory_bytes() + symbolic_.memory_bytes() + shared_.memory_bytes() + local +
+                         ops_.memory_bytes() + result_.memory_bytes() + registers_.capacity() * sizeof(Value);
   if (bytes > limits_.max_memory_bytes) return Unknown("MEMORY_LIMIT", "limit max_memory_bytes reached");
   return true;
 }

@@ -85,6 +85,7 @@ struct Execution {
   std::vector<Load> loads;      // only of buffers that the kernel also stores to
   std::vector<std::string> assumptions;
   uint64_t steps = 0;
+  uint64_t memory_bytes() const { return stores.capacity() * sizeof(Store) + loads.capacity() * sizeof(Load); }
 };
 
 class Machine {
