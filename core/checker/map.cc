@@ -171,19 +171,19 @@ Field MapBuilder::OpenFactor(const ClassResult& c, SymbolicId address, const std
 }
 
 // The stored value, with its data-dependent guard joined to it.
-bool MapBuilder::ValueOf(const ClassResult& c, const Store& s, Lanes* value) {
+bool MapBuilder::ValueOf(const Store& s, Lanes* value) {
   if (!s.guarded && !s.atomic) {
     *value = s.value.lanes;
     return true;
   }
-  symexec::VectorOps ops(&builder_, &space_, c.symbolic.get());
+  symexec::VectorOps ops(&builder_, &space_);
   const Lanes* operands[2] = {&s.value.lanes, &s.guard};
   return ops.Apply(Fn::kVector, s.atomic ? 0xa70 : 0x60a2d, s.value.bits, {operands, s.guarded ? 2u : 1u}, value);
 }
 
 bool MapBuilder::AddStore(const ClassResult& c, const Store& s, BufferMap* map) {
   Lanes value;
-  if (!ValueOf(c, s, &value)) return false;
+  if (!ValueOf(s, &value)) return false;
   const symexec::SymbolicSpace& symbolic = *c.symbolic;
   const int lanes = space_.Count(s.mask);
   if (lanes == 0) return true;
@@ -225,7 +225,7 @@ bool MapBuilder::AddStore(const ClassResult& c, const Store& s, BufferMap* map) 
     }
   }
   // Lane by lane: each with its own symbolic parts.
-  symexec::VectorOps ops(&builder_, &space_, c.symbolic.get());
+  symexec::VectorOps ops(&builder_, &space_);
   for (int l = 0; l < space_.lanes(); ++l) {
     if (!space_.Test(s.mask, l)) continue;
     const Scalar v = ops.At(value, l);
@@ -275,8 +275,8 @@ bool MapBuilder::Enumerate(const std::vector<ClassResult>& classes, const symexe
 Scalar MapBuilder::ElementValue(const Element& e) {
   Lanes value;
   Scalar v;
-  if (!ValueOf(*e.owner, *e.store, &value)) return v;
-  symexec::VectorOps ops(&builder_, &space_, e.owner->symbolic.get());
+  if (!ValueOf(*e.store, &value)) return v;
+  symexec::VectorOps ops(&builder_, &space_);
   v = ops.At(value, e.lane);
   for (int j = 0; j < v.slots; ++j) v.anchor[j].offset += e.owner->symbolic->At(v.anchor[j].symbolic, e.block_in_class);
   return v;

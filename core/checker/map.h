@@ -75,7 +75,7 @@ class MapBuilder {
   Weighted LaneSum(const symexec::Store& s, const symexec::Lanes& value);
   Field BlockSum(const ClassResult& c, symexec::SymbolicId address, const std::vector<symexec::SymbolicId>& anchors);
   Field OpenFactor(const ClassResult& c, symexec::SymbolicId address, const std::vector<symexec::SymbolicId>& anchors);
-  bool ValueOf(const ClassResult& c, const symexec::Store& s, symexec::Lanes* value);
+  bool ValueOf(const symexec::Store& s, symexec::Lanes* value);
   bool AddStore(const ClassResult& c, const symexec::Store& s, BufferMap* map);
   bool Dense(const BufferMap& m) const;
   symexec::Stop ResolveRepeats(const std::vector<ClassResult>& classes, expr::BufferId buffer, BufferMap* map);

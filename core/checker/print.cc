@@ -142,7 +142,7 @@ std::string DescribeMap(const Check& check, Workspace* workspace) {
     std::vector<std::pair<NodeId, Family>> families;
     std::map<NodeId, size_t> index;
     for (const ClassResult& c : check.classes) {
-      symexec::VectorOps ops(&workspace->builder, check.space.get(), c.symbolic.get());
+      symexec::VectorOps ops(&workspace->builder, check.space.get());
       for (const symexec::Store& s : c.execution.stores) {
         if (s.buffer != buffer) continue;
         for (int l = 0; l < check.space->lanes(); ++l) {

@@ -12,7 +12,7 @@ uint64_t EdgeWord(int parent_slot, int64_t shift) {
 bool ShiftFits(int64_t shift) { return shift >= -(int64_t{1} << 55) && shift < (int64_t{1} << 55); }
 // Words of a multiset's groups and constant, from the first of them.
 size_t MultisetWords(uint64_t first) { return 2 + 3 * (first >> 1); }
-size_t BufferWords(int slots) { return (slots + 3) / 4; }
+constexpr size_t BufferWords(int slots) { return (slots + 3) / 4; }
 
 }  // namespace
 

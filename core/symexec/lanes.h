@@ -33,8 +33,8 @@ struct Lanes {
 
 class VectorOps {
  public:
-  VectorOps(canonical::Builder* builder, LaneSpace* space, SymbolicSpace* symbolic)
-      : builder_(*builder), nodes_(builder->nodes()), space_(*space), symbolic_(*symbolic) {}
+  VectorOps(canonical::Builder* builder, LaneSpace* space)
+      : builder_(*builder), nodes_(builder->nodes()), space_(*space) {}
 
   // The operation in every lane. False when a value needs more anchors than kMaxSlots.
   bool Apply(expr::Fn fn, uint64_t attr, int width, std::span<const Lanes* const> operands, Lanes* out);
@@ -87,7 +87,6 @@ class VectorOps {
   canonical::Builder& builder_;
   expr::NodeManager& nodes_;
   LaneSpace& space_;
-  SymbolicSpace& symbolic_;
   std::vector<uint64_t> key_pool_, key_;
   std::vector<MemoSlot> slot_pool_;
   std::vector<MemoEntry> memo_;

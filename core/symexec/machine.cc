@@ -49,7 +49,7 @@ Machine::Machine(const isa::Module& module, uint32_t entry, const LaunchConfig& 
                  const std::vector<uint32_t>& blocks, canonical::Builder* builder, LaneSpace* space,
                  SymbolicSpace* symbolic, const MachineLimits& limits)
     : module_(module), entry_(entry), launch_(launch), blocks_(blocks), builder_(*builder), nodes_(builder->nodes()),
-      space_(*space), symbolic_(*symbolic), ops_(builder, space, symbolic), limits_(limits),
+      space_(*space), symbolic_(*symbolic), ops_(builder, space), limits_(limits),
       shared_(0, 4, space->lanes()) {}
 
 bool Machine::Unknown(std::string_view code, std::string reason) {

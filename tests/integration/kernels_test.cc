@@ -119,7 +119,7 @@ TEST_F(ServiceTest, RefusesMalformedNames) {
 TEST_F(ServiceTest, RegistersFromManyClients) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([this, t, client = Connect({})] {
+    threads.emplace_back([t, client = Connect({})] {
       for (int i = 0; i < 25; ++i)
         EXPECT_TRUE(client->RegisterKernel("kernel" + std::to_string(i + t / 2 * 1000)).ok());
     });

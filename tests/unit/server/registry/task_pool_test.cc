@@ -81,8 +81,8 @@ TEST(TaskPoolTest, KeepsTheOrder) {
 }
 
 TEST(TaskPoolTest, RefusesOverTheLimitByName) {
-  BusyPool busy(2);
   std::atomic<int> runs{0};
+  BusyPool busy(2);
   EXPECT_TRUE(busy.pool.Submit([&](bool) { ++runs; }, Admission::kQueue).ok());
   EXPECT_TRUE(busy.pool.Submit([&](bool) { ++runs; }, Admission::kQueue).ok());
   const absl::Status status = busy.pool.Submit([&](bool) { ++runs; }, Admission::kQueue);
