@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the two commands of the README in a fresh Debian root, from a clean clone of HEAD. Needs root, debootstrap and
-# the packages' mirror. Not part of the test suite: it takes as long as two builds.
+# the packages' mirror and PyPI. Not part of the test suite: it takes as long as two builds.
 #
 #   tests/fresh/run_in_debootstrap.sh [RECORD.json]
 #
@@ -20,8 +20,8 @@ command -v debootstrap >/dev/null || { echo "error: install debootstrap" >&2; ex
 
 cleanup() {
   if [ -d "$root$home" ]; then in_root deploy/quickstart.sh --stop >/dev/null 2>&1 || true; fi
-  umount "$root/proc" "$root/dev" 2>/dev/null || true
-  [ -n "${ROOT:-}" ] || mountpoint -q "$root/dev" || mountpoint -q "$root/proc" || rm -rf --one-file-system "$root"
+  umount "$root/proc" "$root/dev/pts" "$root/dev" 2>/dev/null || true
+  [ -n "${ROOT:-}" ] || grep -q " $root/" /proc/mounts || rm -rf --one-file-system "$root"
 }
 trap cleanup EXIT
 
@@ -32,12 +32,20 @@ in_root() {
 
 make_root() {
   debootstrap --variant=minbase "$suite" "$root" "$mirror"
-  # How this machine reaches the mirror; nothing of it is kept.
+  # How this machine reaches mirror and PyPI; nothing of it is kept.
+  cp /etc/pip.conf "$root/etc/" 2>/dev/null || true
+  mkdir -p "$root/etc/ssl/certs"
+  cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" 2>/dev/null || true
   cp /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
   cp /etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf.d/" 2>/dev/null || true
   rm -f "$root"/etc/apt/apt.conf.d/{20packagekit,50appstream,70debconf}
-  mount --bind /proc "$root/proc"
-  mount --bind /dev "$root/dev"
+}
+
+# The kernel's file systems.
+mount_root() {
+  mountpoint -q "$root/proc" || mount --bind /proc "$root/proc"
+  mountpoint -q "$root/dev" || mount --bind /dev "$root/dev"
+  mountpoint -q "$root/dev/pts" || mount --bind /dev/pts "$root/dev/pts"
 }
 
 # NAME COMMAND...: runs it in the root and notes time, exit code and closing lines.
@@ -71,7 +79,7 @@ open(path, "a").write("\n")' \
 }
 
 [ -e "$root/bin/sh" ] || make_root
-mountpoint -q "$root/proc" || { mount --bind /proc "$root/proc"; mount --bind /dev "$root/dev"; }
+mount_root
 rm -rf "${root:?}$home"
 git clone -q "$repository" "$root$home"
 
