@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/json_report.h"
 
@@ -16,16 +17,35 @@ absl::StatusOr<std::pair<Kernel, Kernel>> LoadPair(const CommandLine& line, Back
   return std::pair(*std::move(a), *std::move(b));
 }
 
-void PrintComparison(const CommandLine& line, const checker::Comparison& comparison, const Kernel& a, const Kernel& b) {
+// What to try next, empty where there is nothing.
+std::string Hint(const CommandLine& line, const checker::Comparison& comparison, const Kernel& a, const Kernel& b) {
+  switch (comparison.verdict) {
+    case checker::Verdict::kDifferent:
+    case checker::Verdict::kDistinct:
+      if (line.command == Command::kExplain) return "";
+      return "where they part: the same command with explain in place of compare";
+    case checker::Verdict::kUnknown: {
+      const auto is_open = [](const Kernel& kernel) {
+        return !kernel.launch.launch.args || !kernel.launch.launch.grid;
+      };
+      if (!is_open(a) && !is_open(b)) return "";
+      return "a launch is open: bounds and loops often need the arguments (--arg) and the grid (--grid)";
+    }
+    case checker::Verdict::kEquivalent:
+    case checker::Verdict::kNondeterministic:
+      break;
+  }
+  return "";
+}
+
+void PrintComparison(const CommandLine& line, const checker::Comparison& comparison, const Kernel& a,
+                     const Kernel& b) {
   if (FormatOf(line) == Format::kJson) return PrintLine(JsonComparison(comparison, a.id, b.id));
   const Layout layout = OutputLayout(line);
   PrintText(HumanComparison(comparison, a.id, b.id, layout));
-  if (comparison.difference) {
-    PrintText(HumanDifference(*comparison.difference, a.id, b.id, layout));
-  } else if (line.command == Command::kCompare && (comparison.verdict == checker::Verdict::kDifferent ||
-                                                   comparison.verdict == checker::Verdict::kDistinct)) {
-    PrintText("  " + layout.style.Dim("where they part: the same command with explain in place of compare") + "\n");
-  }
+  if (comparison.difference) PrintText(HumanDifference(*comparison.difference, a.id, b.id, layout));
+  const std::string hint = Hint(line, comparison, a, b);
+  if (!hint.empty()) PrintText(absl::StrCat("  ", layout.style.Dim(hint), "\n"));
 }
 
 }  // namespace
