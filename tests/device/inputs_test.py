@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""The inputs are the same on every machine: digests of known buffers, and the shape of each draw."""
+import hashlib
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+try:
+    import numpy as np
+except ImportError:
+    sys.exit(77)  # skipped
+
+import inputs
+
+
+def floats(dtype, draw, count=4096):
+    raw = inputs.buffer_bytes("g", "x", {"dtype": dtype, "elements": count}, draw)
+    if dtype == "f16":
+        return raw.view(np.float16).astype(np.float64)
+    if dtype == "bf16":
+        return (raw.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    return raw.view(np.float32).astype(np.float64)
+
+
+class InputsTest(unittest.TestCase):
+    def test_bytes_are_pinned(self):
+        whole = hashlib.sha256()
+        for dtype in ("f32", "f16", "bf16", "e4m3", "e5m2", "i32", "i8"):
+            for draw in range(inputs.DRAWS):
+                buffer = {"dtype": dtype, "elements": 1000, "low": -7, "high": 90}
+                whole.update(inputs.buffer_bytes("group", "x", buffer, draw).tobytes())
+        self.assertEqual(whole.hexdigest()[:32], PINNED)
+
+    def test_draws_have_their_shape(self):
+        for dtype in ("f32", "f16", "bf16"):
+            self.assertLess(np.abs(floats(dtype, 0)).max(), 1.0 + 2.0 ** -7)
+            self.assertTrue((floats(dtype, 3) >= 0).all())
+            integers = floats(dtype, 4)
+            self.assertTrue((integers == np.round(integers)).all())
+            self.assertAlmostEqual((floats(dtype, 5) == 0).mean(), 0.75, delta=0.05)
+            self.assertTrue(((floats(dtype, 7) >= 3) & (floats(dtype, 7) <= 3.0625)).all())
+        wide = np.abs(floats("f32", 6))
+        self.assertTrue(((wide > 0) & (wide < 2.0 ** -126)).any(), "no subnormals")
+
+    def test_no_infinities_and_no_nans(self):
+        for dtype in ("f32", "f16", "bf16"):
+            for draw in range(inputs.DRAWS):
+                self.assertTrue(np.isfinite(floats(dtype, draw)).all())
+        for dtype, top in (("e4m3", 0x78), ("e5m2", 0x7C)):
+            for draw in range(inputs.DRAWS):
+                raw = inputs.buffer_bytes("g", "x", {"dtype": dtype, "elements": 4096}, draw)
+                self.assertLess((raw & 127).max(), top)
+
+    def test_buffers_and_draws_differ(self):
+        buffer = {"dtype": "f32", "elements": 64}
+        seen = {inputs.buffer_bytes(g, n, buffer, d).tobytes() for g in "gh" for n in "xy" for d in range(inputs.DRAWS)}
+        self.assertEqual(len(seen), 4 * inputs.DRAWS)
+
+
+PINNED = "c5c608d159d875be8367df5e76443410"
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,28 @@
+"""What every record of a device run says about where it came from."""
+import datetime
+import platform
+import subprocess
+import sys
+
+import numpy
+
+
+def _output(*command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def environment(device, cuda_version, commit):
+    """Fields common to all records. `commit` of the tree that ran, where the machine has no repository."""
+    release = [line for line in _output("ptxas", "--version").splitlines() if "release" in line]
+    return {
+        "command": " ".join(["python3", *sys.argv]),
+        "commit": commit or _output("git", "rev-parse", "HEAD"),
+        "device": device,
+        "driver": _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").split("\n")[0],
+        "versions": {"cuda_driver_api": cuda_version, "ptxas": release[0].split("release")[-1].strip() if release else "",
+                     "python": platform.python_version(), "numpy": numpy.__version__},
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
+    }
