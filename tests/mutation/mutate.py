@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Prepare one-instruction mutants of corpus kernels, in delta form.
+
+    mutate.py [--seed S] [--per-kernel N] [--out mutants.jsonl]
+
+For a fixed choice of base kernels over all families (bases()), draws mutations per kernel, as evenly over the kinds as
+the kernel allows, and keeps those that ptxas assembles to other machine code than the base: a mutant with the same
+machine code cannot change bytes. Deterministic by seed, corpus and ptxas version. A row is {id, base, kind, line, old,
+new}: `line` counts from 1 in the base's text; `new` replaces that line. tests/device/run_mutants.py decides on a GPU
+which of them change bytes and add_verdicts.py adds `device` to each row.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "corpus"))
+sys.path.insert(0, str(HERE.parent / "device"))
+
+import assemble
+import operators
+import unpack
+from ptx_lines import Text
+
+MAX_TEXT = 60_000
+PER_GROUP = 2
+
+
+def bases(rows, texts):
+    """Two kernels of every deterministic Triton group, from the small and the middle of the group by text size, and
+    one configuration of every CUDA kernel."""
+    groups = collections.OrderedDict()
+    for row in rows:
+        if row["family"] != "nondeterministic":
+            key = row["group"] if row["set"] == "triton" else row["group"] + "/" + row["entry"]
+            groups.setdefault(key, []).append(row)
+    chosen = []
+    for members in groups.values():
+        members = sorted((r for r in members if len(texts[r["id"]]) < MAX_TEXT), key=lambda r: (len(texts[r["id"]]), r["id"]))
+        picks = [0] if members[0]["set"] == "cuda" else [len(members) // 4, (3 * len(members)) // 4]
+        chosen += [members[i] for i in dict.fromkeys(picks)][:PER_GROUP]
+    return chosen
+
+
+def draw(row, source, count, rng):
+    """Up to `count` candidate mutations, kinds in turn."""
+    by_kind = collections.defaultdict(list)
+    for kind, index, new in operators.mutations(Text(source)):
+        if new != source.split("\n")[index]:
+            by_kind[kind].append((index, new))
+    for candidates in by_kind.values():
+        rng.shuffle(candidates)
+    kinds, out = sorted(by_kind), []
+    while kinds and len(out) < count:
+        rng.shuffle(kinds)
+        for kind in list(kinds):
+            if not by_kind[kind]:
+                kinds.remove(kind)
+            elif len(out) < count:
+                out.append((kind, *by_kind[kind].pop()))
+    return out
+
+
+def apply(source, line, new):
+    lines = source.split("\n")
+    lines[line - 1] = new
+    return "\n".join(lines)
+
+
+def machine_code(text, folder, name):
+    """Disassembly-free fingerprint: the bytes of the code sections of the cubin; None where ptxas refuses."""
+    cubin = folder / (name + ".cubin")
+    if assemble.assemble(text, cubin):
+        return None
+    code = subprocess.run(["cuobjdump", "-sass", str(cubin)], capture_output=True, text=True, check=True).stdout
+    cubin.unlink()
+    return "\n".join(line for line in code.split("\n") if "/*" in line)
+
+
+def prepare(row, source, seed, per_kernel, folder):
+    rng = random.Random(f"{seed}/{row['id']}")
+    name = row["id"].replace("/", "_")
+    original = machine_code(source, folder, name)
+    lines, kept = source.split("\n"), []
+    for kind, index, new in draw(row, source, 3 * per_kernel, rng):
+        code = machine_code(apply(source, index + 1, new), folder, name)
+        if code is None or code == original:
+            continue
+        kept.append({"id": f"{row['id']}#{len(kept):02d}", "base": row["id"], "kind": kind, "line": index + 1,
+                     "old": lines[index], "new": new})
+        if len(kept) == per_kernel:
+            break
+    return kept
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--per-kernel", type=int, default=10)
+    parser.add_argument("--out", type=pathlib.Path, default=HERE / "mutants.jsonl")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = unpack.unpack(pathlib.Path(scratch) / "corpus")
+        rows = [json.loads(line) for line in open(folder / "manifest.jsonl")]
+        texts = {row["id"]: (folder / row["path"]).read_text() for row in rows}
+        chosen = bases(rows, texts)
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            lists = list(pool.map(lambda r: prepare(r, texts[r["id"]], options.seed, options.per_kernel, folder), chosen))
+    mutants = [m for kept in lists for m in kept]
+    options.out.write_text("".join(json.dumps(m) + "\n" for m in mutants))
+    print(f"{len(mutants)} mutants of {len(chosen)} kernels")
+    for kind, count in sorted(collections.Counter(m["kind"] for m in mutants).items()):
+        print(f"  {kind:14s} {count}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
