@@ -106,7 +106,7 @@ def block_of(text, case):
 
 def strip_lines(text):
     """The text without line tables and debug sections; what the kernel computes is untouched."""
-    text = re.sub(r"^\s*\.section\s+\.debug_.*?^\s*\}\s*$\n?", "", text, flags=re.S | re.M)
+    text = re.sub(r"^\s*\.section\s+\.debug_\w+\s*\{[^}]*\}\s*$", "", text, flags=re.M)
     lines = [line for line in text.split("\n") if not re.match(r"\s*(\.loc\s|\.file\s|//)", line)]
     text = re.sub(r"[ \t]*//[^\n]*", "", "\n".join(lines))
     return re.sub(r"\n{2,}", "\n", text).strip() + "\n"

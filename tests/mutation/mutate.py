@@ -16,7 +16,7 @@ import json
 import os
 import pathlib
 import random
-import subprocess
+import struct
 import sys
 import tempfile
 
@@ -31,6 +31,8 @@ from ptx_lines import Text
 
 MAX_TEXT = 60_000
 PER_GROUP = 2
+MATRIX_FAMILIES = ("gemm", "attention")  # more kinds apply to them, so they get more mutants
+MATRIX_FACTOR = 2
 
 
 def bases(rows, texts):
@@ -74,18 +76,33 @@ def apply(source, line, new):
     return "\n".join(lines)
 
 
+def code_sections(elf):
+    """Names and bytes of an ELF64 image's code and constant sections."""
+    table, = struct.unpack_from("<Q", elf, 40)
+    entry, count, strings = struct.unpack_from("<HHH", elf, 58)
+    headers = [struct.unpack_from("<II4Q", elf, table + i * entry) for i in range(count)]
+    names = headers[strings][4]
+    out = {}
+    for name, _, _, _, start, size in headers:
+        name = elf[names + name:elf.index(b"\0", names + name)].decode()
+        if name.startswith((".text", ".nv.constant")):
+            out[name] = elf[start:start + size]
+    return out
+
+
 def machine_code(text, folder, name):
-    """Disassembly-free fingerprint: the bytes of the code sections of the cubin; None where ptxas refuses."""
+    """Code and constants of the cubin, to compare; None where ptxas refuses the text."""
     cubin = folder / (name + ".cubin")
     if assemble.assemble(text, cubin):
         return None
-    code = subprocess.run(["cuobjdump", "-sass", str(cubin)], capture_output=True, text=True, check=True).stdout
+    sections = code_sections(cubin.read_bytes())
     cubin.unlink()
-    return "\n".join(line for line in code.split("\n") if "/*" in line)
+    return sections
 
 
 def prepare(row, source, seed, per_kernel, folder):
     rng = random.Random(f"{seed}/{row['id']}")
+    per_kernel *= MATRIX_FACTOR if row["family"] in MATRIX_FAMILIES else 1
     name = row["id"].replace("/", "_")
     original = machine_code(source, folder, name)
     lines, kept = source.split("\n"), []
