@@ -11,14 +11,12 @@
 namespace samebits::adversarial {
 namespace {
 
-const std::vector<Pair>& Table() {
-  static const std::vector<Pair>* pairs = [] {
-    auto loaded = LoadPairs(SAMEBITS_SOURCE_DIR "/tests/adversarial");
-    if (!loaded.ok()) ADD_FAILURE() << loaded.status();
-    return new std::vector<Pair>(loaded.ok() ? *std::move(loaded) : std::vector<Pair>());
-  }();
-  return *pairs;
+const absl::StatusOr<std::vector<Pair>>& Loaded() {
+  static const auto* loaded = new auto(LoadPairs(SAMEBITS_SOURCE_DIR "/tests/adversarial"));
+  return *loaded;
 }
+
+std::vector<Pair> Table() { return Loaded().ok() ? *Loaded() : std::vector<Pair>(); }
 
 std::string TestName(const testing::TestParamInfo<Pair>& info) {
   std::string name = info.param.name;
@@ -46,6 +44,10 @@ TEST_P(AdversarialPair, GetsAnAllowedAnswer) {
   const auto b = checker::ComputeSignature(pair.b.text, pair.b.launch);
   ASSERT_TRUE(b.ok()) << b.status();
   const std::string answer = Answer(checker::CompareSignatures(*a, *b).verdict);
+  if (!pair.known.empty()) {
+    EXPECT_EQ(answer, pair.known) << pair.name << ": the answer has changed; take the mark \"known\" away if it is right";
+    return;
+  }
   EXPECT_TRUE(std::find(pair.allowed.begin(), pair.allowed.end(), answer) != pair.allowed.end())
       << pair.name << ": " << answer << ", expected " << Joined(pair.allowed) << "\n  a: " << a->reason
       << "\n  b: " << b->reason;
@@ -66,16 +68,20 @@ TEST_P(AdversarialPair, ExpectationHoldsInTheInterpreter) {
     ASSERT_TRUE(b.ok()) << "b: " << b.status();
     differs |= !(*a == *b);
     approximate |= a->approximate || b->approximate;
-    if (equal) EXPECT_EQ(*a == *b, true) << pair.name << ": bytes differ on draw " << draw;
+    ASSERT_TRUE(!equal || *a == *b) << pair.name << ": bytes differ on draw " << draw;
     if (parted && differs) return;
   }
   if (parted && approximate) GTEST_SKIP() << "approximate instructions: only a device can show it";
-  if (parted) EXPECT_TRUE(differs) << pair.name << ": no draw tells them apart";
+  EXPECT_TRUE(!parted || differs) << pair.name << ": no draw tells them apart";
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, AdversarialPair, testing::ValuesIn(Table()), TestName);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(AdversarialPair);
 
-TEST(AdversarialTable, IsThere) { EXPECT_GE(Table().size(), 150u); }
+TEST(AdversarialTable, IsThere) {
+  ASSERT_TRUE(Loaded().ok()) << Loaded().status();
+  EXPECT_GE(Table().size(), 150u);
+}
 
 }  // namespace
 }  // namespace samebits::adversarial

@@ -86,6 +86,7 @@ absl::StatusOr<Pair> ReadPair(const Json& row, const std::map<std::string, Json>
   pair.b = *std::move(b);
   const Json& expect = row.at("expect");
   pair.allowed = expect.is_array() ? expect.get<std::vector<std::string>>() : std::vector<std::string>{expect};
+  pair.known = row.value("known", "");
   pair.has_witness = row.value("witness", true);
   for (const Json& fill : row.value("fills", Json::array())) {
     auto& patterns = pair.fills.emplace_back();

@@ -32,6 +32,7 @@ struct Pair {
   std::string name;
   Side a, b;
   std::vector<std::string> allowed;  // EQUIVALENT, NOT_EQUIVALENT, NONDETERMINISTIC, UNKNOWN
+  std::string known;                 // the answer of today where it falls short of the expectation; empty: none
   bool has_witness = true;           // false: no input shows the difference without the assembler's choices
   std::vector<std::map<std::string, uint32_t>> fills;  // further inputs: buffers filled with one f32 pattern
 };
