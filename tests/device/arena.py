@@ -33,9 +33,11 @@ def buffers_of(row):
 class Arena:
     """Buffers of one group on the device. `draws` images of the whole region are kept there as well."""
 
-    def __init__(self, driver, base, group, buffers, outputs, draws):
-        """base: address of an allocation of ALLOCATION bytes that this arena may use."""
-        self.driver, self.group, self.buffers, self.draws = driver, group, buffers, draws
+    def __init__(self, driver, base, group, buffers, outputs, fills=()):
+        """base: address of an allocation of ALLOCATION bytes that this arena may use. fills: draws besides those of
+        inputs.py, each a map from buffer to the 32-bit pattern that fills it; buffers not named hold zeros."""
+        self.driver, self.group, self.buffers, self.fills = driver, group, buffers, fills
+        self.draws = draws = inputs.DRAWS + len(fills)
         self.outputs = list(outputs) if outputs else [n for n, b in buffers.items() if b["role"] != "in"]
         self.offsets, end = {}, GUARD
         for name, buffer in buffers.items():
@@ -70,7 +72,13 @@ class Arena:
         image[self.scratch_offset:self.scratch_offset + SCRATCH] = 0
         for name, buffer in self.buffers.items():
             at = slice(self.offsets[name], self.offsets[name] + self.bytes_of(name))
-            image[at] = POISON if buffer["role"] == "out" else inputs.buffer_bytes(self.group, name, buffer, draw)
+            if buffer["role"] == "out":
+                image[at] = POISON
+            elif draw < inputs.DRAWS:
+                image[at] = inputs.buffer_bytes(self.group, name, buffer, draw)
+            else:
+                pattern = self.fills[draw - inputs.DRAWS].get(name, 0)
+                image[at] = np.resize(np.array([pattern], np.uint32).view(np.uint8), self.bytes_of(name))
         return image
 
     def values(self, args):

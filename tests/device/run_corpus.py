@@ -40,8 +40,7 @@ class Runner:
 
     def prepare(self, task):
         row = task.shared
-        return arena_module.Arena(self.driver, self.base, row["group"], arena_module.buffers_of(row), row["outputs"],
-                                  inputs.DRAWS)
+        return arena_module.Arena(self.driver, self.base, row["group"], arena_module.buffers_of(row), row["outputs"])
 
     def run(self, arena, job):
         row, cubin = job

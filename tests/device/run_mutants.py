@@ -53,7 +53,7 @@ class Runner:
 
     def prepare(self, task):
         row, cubin = task.shared
-        arena = arena_module.Arena(self.driver, self.base, row["group"], row["buffers"], row["outputs"], inputs.DRAWS)
+        arena = arena_module.Arena(self.driver, self.base, row["group"], row["buffers"], row["outputs"])
         return arena, row, arena_module.run_kernel(self.driver, arena, row, pathlib.Path(cubin).read_bytes())
 
     def run(self, prepared, job):
