@@ -28,7 +28,7 @@ struct Operation {
 class LanesTest : public ::testing::Test {
  protected:
   LanesTest()
-      : nodes_(1u << 20), builder_(&nodes_, {}), space_(kLanes), symbolic_(3), ops_(&builder_, &space_, &symbolic_) {
+      : nodes_(1u << 20), builder_(&nodes_, {}), space_(kLanes), symbolic_(3), ops_(&builder_, &space_) {
     for (uint64_t b = 0; b < 2; ++b) buffers_.push_back(nodes_.AddBuffer(b == 0 ? "x" : "y", {3, b}));
     symbols_ = {0, symbolic_.FromTable({0, 4, 8}).id, symbolic_.FromTable({0, 1, 0}).id};
   }
