@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "core/base/sha256.h"
 #include "core/isa/ptx/parser.h"
+#include "core/isa/ptx/verifier.h"
 
 namespace samebits::checker {
 
@@ -208,6 +209,7 @@ absl::StatusOr<std::unique_ptr<Check>> RunCheck(std::string_view text, const Lau
   parse_limits.max_text_bytes = options.limits.max_text_bytes;
   auto module = isa::ptx::Parse(std::string(text), parse_limits);
   if (!module.ok()) return module.status();
+  if (absl::Status s = isa::ptx::Verify(*module); !s.ok()) return s;
   check->module = std::make_unique<isa::Module>(std::move(*module));
   const double parsed = ThreadMicros();
   auto entry = FindEntry(*check->module, launch.entry);

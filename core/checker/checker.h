@@ -122,9 +122,9 @@ struct Comparison {
 // Version of signature encoding and rules; signatures of different versions do not compare.
 int SignatureVersion();
 
-// INVALID_ARGUMENT for texts that do not parse, entries that do not exist, argument lists that do not fit (message
-// with place and remedy); RESOURCE_EXHAUSTED for texts over max_text_bytes. All else, also running out of a limit,
-// is a Signature. Pure and thread-safe.
+// INVALID_ARGUMENT for texts that do not parse or that an assembler would refuse (isa/ptx/verifier.h), entries that do
+// not exist, argument lists that do not fit (message with place and remedy); RESOURCE_EXHAUSTED for texts over
+// max_text_bytes. All else, also running out of a limit, is a Signature. Pure and thread-safe.
 absl::StatusOr<Signature> ComputeSignature(std::string_view text, const Launch& launch, const Options& options = {});
 
 // Verdict from two signatures, without an explanation.

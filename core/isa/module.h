@@ -107,7 +107,7 @@ struct Instruction {
       if (mods[i] == mod) return true;
     return false;
   }
-  ScalarType type(int i = 0) const { return i < type_count ? types[i] : ScalarType::kNone; }
+  ScalarType type(int i = 0) const { return i >= 0 && i < type_count ? types[i] : ScalarType::kNone; }
 };
 
 // Only registers that a function's text uses (or has as register parameters) exist, in the order of their first use.

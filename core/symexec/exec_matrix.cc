@@ -61,7 +61,7 @@ bool Machine::MatrixStep(uint64_t unit, const Lanes& acc, const Lanes& a, const 
 bool Machine::ExecMma(const Inst& in) {
   if (!CheckMods(in, {Mod::kSync, Mod::kAligned, Mod::kRow, Mod::kCol})) return false;
   if (in.m != 16 || in.n != 8 || in.type_count != 4) return Unmodelled(in);
-  if (in.mods[in.mod_count - 2] != Mod::kRow || in.mods[in.mod_count - 1] != Mod::kCol) return Unmodelled(in);
+  if (in.mod_count < 2 || in.mods[in.mod_count - 2] != Mod::kRow || in.mods[in.mod_count - 1] != Mod::kCol) return Unmodelled(in);
   if (!WarpsAreFull(exec_) || space_.lanes() % 32 != 0) return Unknown("DIVERGED_MATRIX", "matrix instruction in a diverged warp");
   FormatId fa, fb;
   Format a_format, b_format;

@@ -696,7 +696,7 @@ uint32_t Machine::Postdominator(uint32_t function, uint32_t pc) {
     int count = 0;
     const bool ends = in.op == Op::kRet || in.op == Op::kExit || in.op == Op::kTrap;
     if (in.op == Op::kBra) {
-      out[count++] = f.operand_pool[in.first_operand].target;
+      out[count++] = in.operand_count > 0 ? f.operand_pool[in.first_operand].target : n;
       if (in.guard != isa::kNone32) out[count++] = at + 1;
     } else if (!ends || in.guard != isa::kNone32) {
       out[count++] = at + 1;
@@ -708,7 +708,7 @@ uint32_t Machine::Postdominator(uint32_t function, uint32_t pc) {
   std::vector<uint32_t>& targets = branch_targets_[function];
   if (targets.empty()) {
     for (const Inst& in : f.instructions)
-      if (in.op == Op::kBra && f.operand_pool[in.first_operand].kind == OperandKind::kLabel)
+      if (in.op == Op::kBra && in.operand_count > 0 && f.operand_pool[in.first_operand].kind == OperandKind::kLabel)
         targets.push_back(f.operand_pool[in.first_operand].target);
     std::sort(targets.begin(), targets.end());
     targets.erase(std::unique(targets.begin(), targets.end()), targets.end());

@@ -136,7 +136,15 @@ class Machine {
   bool CheckBudget();
 
   // operands.cc: registers and operands.
-  const Operand& Op(const Inst& in, int i) const { return function_->operand_pool[in.first_operand + i]; }
+  // A label, which no instruction takes as data, where the instruction has fewer operands.
+  const Operand& Op(const Inst& in, int i) const {
+    static const Operand missing = [] {
+      Operand o;
+      o.kind = isa::OperandKind::kLabel;
+      return o;
+    }();
+    return static_cast<uint32_t>(i) < in.operand_count ? function_->operand_pool[in.first_operand + i] : missing;
+  }
   const Operand& Element(const Operand& v, int i) const { return function_->operand_pool[v.first + i]; }
   bool Get(const Operand& op, int width, bool is_float, Value* out);
   bool GetRegister(uint32_t reg, Value* out);

@@ -31,6 +31,7 @@ bool Machine::Fenced(uint32_t r, const std::vector<int>& groups) const {
 }
 
 bool Machine::GetRegister(uint32_t reg, Value* out) {
+  if (reg >= function_->registers.size()) return Unknown("OPERAND", "operand is missing or no register");
   const uint32_t r = first_register_ + reg;
   const Value& v = registers_[r];
   const int width = RegisterWidth(reg);
@@ -228,6 +229,7 @@ bool Machine::Set(const Operand& op, Value value) {
 }
 
 bool Machine::SetRegister(uint32_t reg, Value value) {
+  if (reg >= function_->registers.size()) return Unknown("OPERAND", "destination is missing or no register");
   const uint32_t r = first_register_ + reg;
   if (matrix_in_use_) {
     if (InFlight(matrix_sources_, r, exec_))
