@@ -1,5 +1,6 @@
 #include "core/expr/node.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace samebits::expr {
@@ -88,7 +89,7 @@ bool NodeManager::Make(Fn fn, uint64_t attr, int width, uint8_t facts, const Sca
   uint64_t buffers[BufferWords(kMaxSlots)] = {};
   for (int p = 0; p < out->slots; ++p) buffers[p / 4] |= static_cast<uint64_t>(out->anchor[p].buffer) << (16 * (p % 4));
   scratch_.erase(scratch_.begin(), scratch_.begin() + (BufferWords(kMaxSlots) - buffer_words));
-  std::memcpy(scratch_.data(), buffers, buffer_words * 8);
+  std::copy_n(buffers, buffer_words, scratch_.begin());
   out->node = Intern(fn, attr, width, out->slots, count, facts, scratch_.size());
   return true;
 }
@@ -158,7 +159,7 @@ NodeId NodeManager::Intern(Fn fn, uint64_t attr, int width, int slots, int child
     if (hashes_[id] != short_hash) continue;
     const Node& n = nodes_[id];
     if (n.fn == fn && n.attr == attr && n.width == width && n.slots == slots && identity_[id] == identity_words &&
-        std::memcmp(pool_.data() + n.pool, scratch_.data(), identity_words * 8) == 0)
+        std::equal(scratch_.begin(), scratch_.begin() + static_cast<ptrdiff_t>(identity_words), pool_.begin() + static_cast<ptrdiff_t>(n.pool)))
       return id;
   }
   Node node;

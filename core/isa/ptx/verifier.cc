@@ -166,7 +166,10 @@ class FunctionVerifier {
 
   absl::Status VerifyTypes(const Instruction& instruction) const {
     const std::string_view pattern = PatternOf(instruction);
-    if (instruction.type_count == 0) return absl::OkStatus();
+    if (instruction.type_count == 0) {
+      const bool needs_type = pattern.find_first_of("tTsSwq") != std::string_view::npos;
+      return needs_type ? Fail(instruction, "has no type") : absl::OkStatus();
+    }
     for (uint32_t i = 0; i < pattern.size() && i < instruction.operand_count; ++i) {
       if (!Fits(instruction, pattern[i], OperandOf(instruction, i))) {
         return Fail(instruction, absl::StrCat("operand ", i + 1, " does not fit the instruction's type"));

@@ -63,6 +63,7 @@ TEST(VerifierTest, Rejects) {
       {"add.s32 %r1, %r2, [smem]", "add.s32: operand 3 does not fit"},
       {"add.s32 %r1|%r2, %r2, %r3", "add.s32: operand 1 does not fit"},
       {"add.f32 %f1, %f2, 1", "add.f32: operand 3 does not fit"},
+      {"add %r1, %r2, %r3", "add: has no type"},
       {"mul.wide.s32 %r1, %r2, %r3", "mul.wide.s32: operand 1 does not fit"},
       {"mad.wide.s32 %rd1, %r2, %r3, %r4", "mad.wide.s32: operand 4 does not fit"},
       {"mov.b32 %rd1, %r1", "mov.b32: operand 1 does not fit"},
