@@ -9,8 +9,8 @@
 
 namespace samebits::expr {
 
-// Values by (node, width wanted, absolute anchors). An entry is made when a value is first asked for and filled when its
-// operands are known; entries that wait stand on an explicit stack, so depth costs memory only.
+// Values by (node, width wanted, absolute anchors). An entry is made when a value is first asked for and filled when
+// its operands are known; entries that wait stand on an explicit stack, so depth costs memory only.
 class Evaluator::Run {
  public:
   Run(const NodeManager* nodes, const Memory* memory, EvaluatorOptions options)
@@ -70,20 +70,18 @@ class Evaluator::Run {
   Answer Ask(const Place& place, int width, Evaluated* out) {
     const Node& n = nodes_[place.node];
     if (n.width != 0 && n.width != width) {
-      Error(absl::InternalError(absl::StrCat("node '", std::string(FnName(n.fn)), "' of ", n.width, " bits is taken as ", width, " bits")));
+      Error(absl::InternalError(
+          absl::StrCat("node '", std::string(FnName(n.fn)), "' of ", n.width, " bits is taken as ", width, " bits")));
       return Answer::kFailed;
     }
     switch (n.fn) {
-      case Fn::kUndef:
-        *out = {0, true, false};
-        return Answer::kKnown;
-      case Fn::kConst:
-        *out = {n.attr & LowBits(width), false, false};
-        return Answer::kKnown;
+      case Fn::kUndef: *out = {0, true, false}; return Answer::kKnown;
+      case Fn::kConst: *out = {n.attr & LowBits(width), false, false}; return Answer::kKnown;
       case Fn::kInt:
         *out = {static_cast<uint64_t>(place.offset[0]) & LowBits(width), false, false};
         return Answer::kKnown;
-      case Fn::kLeaf: return Load(nodes_.slot_buffer(place.node, 0), place.offset[0], width, out) ? Answer::kKnown : Answer::kFailed;
+      case Fn::kLeaf:
+        return Load(nodes_.slot_buffer(place.node, 0), place.offset[0], width, out) ? Answer::kKnown : Answer::kFailed;
       case Fn::kParam: {
         if (n.attr >= options_.params.size() || !options_.params[n.attr]) {
           Error(absl::UnimplementedError(absl::StrCat("value of parameter ", n.attr, " is not given")));
@@ -108,7 +106,8 @@ class Evaluator::Run {
     uint8_t bytes[16];
     const int count = (width + 7) / 8;
     if (!memory_.Read(buffer, offset, count, bytes))
-      return Error(absl::OutOfRangeError(absl::StrCat(count, " bytes at ", offset, " are not all in buffer '", nodes_.buffer_name(buffer), "'")));
+      return Error(absl::OutOfRangeError(
+          absl::StrCat(count, " bytes at ", offset, " are not all in buffer '", nodes_.buffer_name(buffer), "'")));
     uint128 bits = 0;
     for (int i = 0; i < count; ++i) bits |= uint128{bytes[i]} << (8 * i);
     *out = {bits & LowBits(width), false, false};
@@ -157,7 +156,8 @@ class Evaluator::Run {
   static void PlaceChild(const Place& parent, const ChildRef& ref, Place* out) {
     out->node = ref.node;
     for (int s = 0; s < ref.slots; ++s)
-      out->offset[s] = static_cast<int64_t>(static_cast<uint64_t>(parent.offset[ref.parent_slot(s)]) + static_cast<uint64_t>(ref.shift(s)));
+      out->offset[s] = static_cast<int64_t>(static_cast<uint64_t>(parent.offset[ref.parent_slot(s)]) +
+                                            static_cast<uint64_t>(ref.shift(s)));
   }
 
   // The operands on hand, in order.
@@ -186,8 +186,9 @@ class Evaluator::Run {
     }
     const IsaOperation* isa = nodes_.isa(n.attr);
     if (isa == nullptr) return Error(absl::UnimplementedError("an instruction that is known by its digest only"));
-    *width = isa->spelling.empty() ? OperandWidth(isa->fn, isa->attr, n.width, i)
-             : i < static_cast<int>(isa->operand_widths.size()) ? isa->operand_widths[i] : child.width;
+    *width = isa->spelling.empty()                              ? OperandWidth(isa->fn, isa->attr, n.width, i)
+             : i < static_cast<int>(isa->operand_widths.size()) ? isa->operand_widths[i]
+                                                                : child.width;
     return true;
   }
 
@@ -250,10 +251,13 @@ class Evaluator::Run {
     if (n.fn == Fn::kIsa) {
       const IsaOperation& isa = *nodes_.isa(n.attr);
       r = isa.spelling.empty() ? Compute(isa.fn, isa.attr, n.width, bits) : ComputeSpelled(isa.spelling, bits);
-      if (!r.known) return Error(absl::UnimplementedError(absl::StrCat("instruction '", isa.spelling, "' is not evaluated")));
+      if (!r.known)
+        return Error(absl::UnimplementedError(absl::StrCat("instruction '", isa.spelling, "' is not evaluated")));
     } else {
       r = Compute(n.fn, n.attr, n.width, bits);
-      if (!r.known) return Error(absl::UnimplementedError(absl::StrCat("operation '", std::string(FnName(n.fn)), AttrName(n.fn, n.attr), "' is not evaluated")));
+      if (!r.known)
+        return Error(absl::UnimplementedError(
+            absl::StrCat("operation '", std::string(FnName(n.fn)), AttrName(n.fn, n.attr), "' is not evaluated")));
     }
     result->bits = r.bits & LowBits(n.width);
     result->inexact = r.inexact;
@@ -290,7 +294,9 @@ class Evaluator::Run {
       const Digest128& key = nodes_.buffer_key(static_cast<BufferId>(b));
       if ((key.hi ^ Scramble(key.lo)) != n.attr) continue;
       Evaluated loaded;
-      if (!Load(static_cast<BufferId>(b), static_cast<int64_t>(static_cast<uint64_t>(operands.values[0].bits)), n.width, &loaded)) return false;
+      if (!Load(static_cast<BufferId>(b), static_cast<int64_t>(static_cast<uint64_t>(operands.values[0].bits)), n.width,
+                &loaded))
+        return false;
       result->bits = loaded.bits;
       return true;
     }

@@ -33,8 +33,8 @@ struct Evaluated {
 };
 
 struct EvaluatorOptions {
-  uint64_t max_values = 1u << 22;                 // distinct (node, anchors) of one evaluation
-  std::vector<std::optional<uint64_t>> params;    // values of kParam nodes, by index
+  uint64_t max_values = 1u << 22;               // distinct (node, anchors) of one evaluation
+  std::vector<std::optional<uint64_t>> params;  // values of kParam nodes, by index
 };
 
 // Values are remembered across calls. Not thread-safe; `nodes` and `memory` outlive it, and memory does not change.

@@ -34,22 +34,30 @@ const sf::Format* FormatOf(Format f) {
 
 bool IntegerOf(Format f, sf::IntegerType* type) {
   switch (f) {
-    case Format::kS8: case Format::kS16: case Format::kS32: case Format::kS64:
-      *type = {FormatBits(f), true};
-      return true;
-    case Format::kU8: case Format::kU16: case Format::kU32: case Format::kU64:
-    case Format::kB8: case Format::kB16: case Format::kB32: case Format::kB64:
-      *type = {FormatBits(f), false};
-      return true;
+    case Format::kS8:
+    case Format::kS16:
+    case Format::kS32:
+    case Format::kS64: *type = {FormatBits(f), true}; return true;
+    case Format::kU8:
+    case Format::kU16:
+    case Format::kU32:
+    case Format::kU64:
+    case Format::kB8:
+    case Format::kB16:
+    case Format::kB32:
+    case Format::kB64: *type = {FormatBits(f), false}; return true;
     default: return false;
   }
 }
 
 sf::Rounding RoundingOf(Round round) {
   switch (round) {
-    case Round::kRz: case Round::kRzi: return sf::Rounding::kRz;
-    case Round::kRm: case Round::kRmi: return sf::Rounding::kRm;
-    case Round::kRp: case Round::kRpi: return sf::Rounding::kRp;
+    case Round::kRz:
+    case Round::kRzi: return sf::Rounding::kRz;
+    case Round::kRm:
+    case Round::kRmi: return sf::Rounding::kRm;
+    case Round::kRp:
+    case Round::kRpi: return sf::Rounding::kRp;
     case Round::kRna: return sf::Rounding::kRna;
     default: return sf::Rounding::kRn;
   }
@@ -127,8 +135,8 @@ Computed Convert(Fn fn, const Attr& attr, uint64_t a) {
       return to == from ? Exactly(sf::RoundToIntegral(*to, a, rounding, flags)) : Unknown();
     case Fn::kFToInt:
       if (from == nullptr || !IntegerOf(attr.to, &to_integer)) return Unknown();
-      return Exactly(sf::FloatToInteger(to_integer, *from, a,
-                                        attr.round == Round::kNone ? sf::Rounding::kRz : rounding, flags));
+      return Exactly(
+          sf::FloatToInteger(to_integer, *from, a, attr.round == Round::kNone ? sf::Rounding::kRz : rounding, flags));
     default:
       if (to == nullptr || !IntegerOf(attr.from, &from_integer)) return Unknown();
       return Exactly(sf::IntegerToFloat(*to, from_integer, a, rounding, flags));
@@ -226,11 +234,26 @@ Computed ClampInteger(const Attr& attr, uint64_t a) {
 Computed ComputeUncut(Fn fn, uint64_t word, int width, std::span<const uint128> x) {
   const Attr attr = Attr::Decode(word);
   switch (fn) {
-    case Fn::kFAdd: case Fn::kFMul: case Fn::kFFma: case Fn::kFDiv: case Fn::kFRcp: case Fn::kFSqrt: case Fn::kFRsqrt:
-    case Fn::kFMin: case Fn::kFMax: case Fn::kFNeg: case Fn::kFAbs: case Fn::kFCopySign: case Fn::kEx2: case Fn::kLg2:
-    case Fn::kSin: case Fn::kCos: case Fn::kTanh:
-      return FloatArithmetic(fn, attr, x);
-    case Fn::kFConvert: case Fn::kFToInt: case Fn::kIntToF: return Convert(fn, attr, static_cast<uint64_t>(x[0]));
+    case Fn::kFAdd:
+    case Fn::kFMul:
+    case Fn::kFFma:
+    case Fn::kFDiv:
+    case Fn::kFRcp:
+    case Fn::kFSqrt:
+    case Fn::kFRsqrt:
+    case Fn::kFMin:
+    case Fn::kFMax:
+    case Fn::kFNeg:
+    case Fn::kFAbs:
+    case Fn::kFCopySign:
+    case Fn::kEx2:
+    case Fn::kLg2:
+    case Fn::kSin:
+    case Fn::kCos:
+    case Fn::kTanh: return FloatArithmetic(fn, attr, x);
+    case Fn::kFConvert:
+    case Fn::kFToInt:
+    case Fn::kIntToF: return Convert(fn, attr, static_cast<uint64_t>(x[0]));
     case Fn::kIConvert: return ClampInteger(attr, static_cast<uint64_t>(x[0]));
     case Fn::kFCompare: return CompareFloats(attr, static_cast<uint64_t>(x[0]), static_cast<uint64_t>(x[1]));
     case Fn::kICompare: return CompareIntegers(attr, static_cast<uint64_t>(x[0]), static_cast<uint64_t>(x[1]));
@@ -241,13 +264,33 @@ Computed ComputeUncut(Fn fn, uint64_t word, int width, std::span<const uint128> 
     case Fn::kNot: return Exactly(~x[0]);
     case Fn::kConcat: return Exactly(Concatenate(word, x));
     case Fn::kExtract: return Exactly((word & 0xffffffff) >= 128 ? 0 : x[0] >> (word & 0xffffffff));
-    case Fn::kSignExtend: return Exactly(static_cast<uint128>(static_cast<__int128>(Signed(static_cast<uint64_t>(x[0]), static_cast<int>(word)))));
-    case Fn::kIAdd: case Fn::kIMul: case Fn::kIMulHi: case Fn::kIDiv: case Fn::kIRem: case Fn::kIMin: case Fn::kIMax:
-    case Fn::kINeg: case Fn::kIAbs: case Fn::kShl: case Fn::kShr: case Fn::kSar:
-      return Integer(fn, attr, width, x);
-    case Fn::kUndef: case Fn::kConst: case Fn::kLeaf: case Fn::kInt: case Fn::kParam: case Fn::kGather:
-    case Fn::kSelect: case Fn::kVector: case Fn::kMatrixStep: case Fn::kIsa: case Fn::kFTest: case Fn::kReduceAdd:
-      return Unknown();
+    case Fn::kSignExtend:
+      return Exactly(
+          static_cast<uint128>(static_cast<__int128>(Signed(static_cast<uint64_t>(x[0]), static_cast<int>(word)))));
+    case Fn::kIAdd:
+    case Fn::kIMul:
+    case Fn::kIMulHi:
+    case Fn::kIDiv:
+    case Fn::kIRem:
+    case Fn::kIMin:
+    case Fn::kIMax:
+    case Fn::kINeg:
+    case Fn::kIAbs:
+    case Fn::kShl:
+    case Fn::kShr:
+    case Fn::kSar: return Integer(fn, attr, width, x);
+    case Fn::kUndef:
+    case Fn::kConst:
+    case Fn::kLeaf:
+    case Fn::kInt:
+    case Fn::kParam:
+    case Fn::kGather:
+    case Fn::kSelect:
+    case Fn::kVector:
+    case Fn::kMatrixStep:
+    case Fn::kIsa:
+    case Fn::kFTest:
+    case Fn::kReduceAdd: return Unknown();
   }
   return Unknown();
 }
@@ -262,20 +305,27 @@ Computed Compute(Fn fn, uint64_t attr, int width, std::span<const uint128> opera
 
 int OperandWidth(Fn fn, uint64_t word, int width, int i) {
   switch (fn) {
-    case Fn::kFConvert: case Fn::kFToInt: case Fn::kIntToF: case Fn::kIConvert: case Fn::kFCompare:
-    case Fn::kICompare:
-      return FormatBits(Attr::Decode(word).from);
+    case Fn::kFConvert:
+    case Fn::kFToInt:
+    case Fn::kIntToF:
+    case Fn::kIConvert:
+    case Fn::kFCompare:
+    case Fn::kICompare: return FormatBits(Attr::Decode(word).from);
     case Fn::kSelect: return i == 0 ? 1 : width;
     case Fn::kConcat: return static_cast<int>(word >> (8 * i) & 255);
     case Fn::kSignExtend: return static_cast<int>(word);
-    case Fn::kShl: case Fn::kShr: case Fn::kSar: return i == 0 ? width : 32;
+    case Fn::kShl:
+    case Fn::kShr:
+    case Fn::kSar: return i == 0 ? width : 32;
     case Fn::kGather: return 64;
-    case Fn::kExtract: case Fn::kIsa: return 0;
+    case Fn::kExtract:
+    case Fn::kIsa: return 0;
     default: return width;
   }
 }
 
-uint64_t ComputeMatrixStep(uint64_t attr, uint64_t accumulator, std::span<const uint64_t> a, std::span<const uint64_t> b) {
+uint64_t ComputeMatrixStep(uint64_t attr, uint64_t accumulator, std::span<const uint64_t> a,
+                           std::span<const uint64_t> b) {
   sf::MatrixUnit unit;
   unit.rule = static_cast<sf::MatrixRule>(attr & 15);
   unit.result = static_cast<sf::MatrixResult>(attr >> 4 & 15);

@@ -29,7 +29,8 @@ Computed Compute(Fn fn, uint64_t attr, int width, std::span<const uint128> opera
 int OperandWidth(Fn fn, uint64_t attr, int width, int i);
 
 // One step of a matrix unit: `a` and `b` are element patterns of a group.
-uint64_t ComputeMatrixStep(uint64_t attr, uint64_t accumulator, std::span<const uint64_t> a, std::span<const uint64_t> b);
+uint64_t ComputeMatrixStep(uint64_t attr, uint64_t accumulator, std::span<const uint64_t> a,
+                           std::span<const uint64_t> b);
 
 // An instruction that is modelled as a function of its operands' bits and known by its spelling: "popc.b32", ...
 // (PTX ISA 9.7.1, 9.7.3 and 9.7.8).

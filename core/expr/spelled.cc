@@ -65,7 +65,8 @@ uint64_t FunnelShift(const Spelling& s, uint64_t low, uint64_t high, uint64_t c)
   return (s.Has("l") ? pair << amount >> 32 : pair >> amount) & 0xffffffff;
 }
 
-// Positions and lengths are 8 bits of 32-bit fields' operands, and saturate for 64-bit fields (outside the ISA's range).
+// Positions and lengths are 8 bits of 32-bit fields' operands, and saturate for 64-bit fields (outside the ISA's
+// range).
 int Extent(uint64_t v, int width) { return static_cast<int>(width == 64 ? std::min<uint64_t>(v, 255) : v & 255); }
 
 uint64_t ExtractField(uint64_t a, int position, int length, sf::IntegerType type) {
@@ -93,12 +94,18 @@ uint64_t PermuteBytes(const Spelling& s, uint64_t a, uint64_t b, uint64_t c) {
   uint64_t r = 0;
   for (int i = 0; i < 4; ++i) {
     int pick = static_cast<int>(c >> (4 * i) & 15);
-    if (s.Has("f4e")) pick = n + i;
-    else if (s.Has("b4e")) pick = (n - i) & 7;
-    else if (s.Has("rc8")) pick = n;
-    else if (s.Has("ecl")) pick = std::max(i, n);
-    else if (s.Has("ecr")) pick = std::min(i, n);
-    else if (s.Has("rc16")) pick = (n & 1) * 2 + (i & 1);
+    if (s.Has("f4e"))
+      pick = n + i;
+    else if (s.Has("b4e"))
+      pick = (n - i) & 7;
+    else if (s.Has("rc8"))
+      pick = n;
+    else if (s.Has("ecl"))
+      pick = std::max(i, n);
+    else if (s.Has("ecr"))
+      pick = std::min(i, n);
+    else if (s.Has("rc16"))
+      pick = (n & 1) * 2 + (i & 1);
     uint64_t byte = source >> (8 * (pick & 7)) & 255;
     if (pick & 8) byte = byte >> 7 ? 255 : 0;
     r |= byte << (8 * i);
@@ -109,7 +116,7 @@ uint64_t PermuteBytes(const Spelling& s, uint64_t a, uint64_t b, uint64_t c) {
 // min and max of magnitudes with the product's sign, element by element.
 Computed XorSign(const Spelling& s, std::span<const uint128> x) {
   const std::string_view type = s.last();
-  const sf::Format* format = type.substr(0, 4) == "bf16" ? &sf::kBf16
+  const sf::Format* format = type.substr(0, 4) == "bf16"  ? &sf::kBf16
                              : type.substr(0, 3) == "f16" ? &sf::kF16
                              : type == "f32"              ? &sf::kF32
                                                           : nullptr;
@@ -121,7 +128,8 @@ Computed XorSign(const Spelling& s, std::span<const uint128> x) {
   for (int i = 0; i < count; ++i) {
     const int at = i * format->bits;
     uint64_t v = static_cast<uint64_t>(x[0] >> at) & format->mask();
-    for (size_t k = 1; k < x.size(); ++k) v = pick(*format, v, static_cast<uint64_t>(x[k] >> at) & format->mask(), flags);
+    for (size_t k = 1; k < x.size(); ++k)
+      v = pick(*format, v, static_cast<uint64_t>(x[k] >> at) & format->mask(), flags);
     r |= uint128{v} << at;
   }
   return {r, false, true};

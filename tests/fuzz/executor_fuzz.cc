@@ -1,8 +1,8 @@
-// Kernels near valid ones, and any text: the checker answers within its limits, the same each time and whatever the names
-// of registers and labels; and where it has a signature, its map evaluates to what the direct interpreter writes.
+// Kernels near valid ones, and any text: the checker answers within its limits, the same each time and whatever the
+// names of registers and labels; and where it has a signature, its map evaluates to what the direct interpreter writes.
 //
-// Input: a mode byte; for generated kernels eight bytes of seed, then edits of four bytes each; for free text four bytes
-// of launch, then the text.
+// Input: a mode byte; for generated kernels eight bytes of seed, then edits of four bytes each; for free text four
+// bytes of launch, then the text.
 
 #include <algorithm>
 #include <cstdio>
@@ -80,17 +80,21 @@ void Edit(Reader& input, std::vector<std::string>* lines) {
   const uint64_t word = input.Take(4);
   const size_t at = (word >> 8 & 0xffff) % lines->size();
   const uint32_t argument = static_cast<uint32_t>(word >> 24);
-  static constexpr int32_t kNumbers[] = {0, 1, -1, 2, 3, 4, 8, 15, 16, 31, 32, 33, 63, 64, 255, 256, 1000, 4096, 65535,
-                                         65536, 2147483647, -2147483647, 1 << 20, 7, 24};
-  static constexpr const char* kTypes[] = {".s32", ".u32", ".b32", ".f32", ".s16", ".u16", ".b16", ".s64", ".u64", ".b64",
-                                           ".f16", ".bf16", ".f16x2", ".b8", ".pred", ".rn", ".rz", ".ftz", ".sat", ".global",
-                                           ".shared", ".local", ".v2", ".wide", ".lo", ".hi"};
+  static constexpr int32_t kNumbers[] = {0,     1,     -1,         2,           3,       4,   8,   15,   16,
+                                         31,    32,    33,         63,          64,      255, 256, 1000, 4096,
+                                         65535, 65536, 2147483647, -2147483647, 1 << 20, 7,   24};
+  static constexpr const char* kTypes[] = {".s32",   ".u32", ".b32",  ".f32", ".s16",  ".u16",    ".b16",
+                                           ".s64",   ".u64", ".b64",  ".f16", ".bf16", ".f16x2",  ".b8",
+                                           ".pred",  ".rn",  ".rz",   ".ftz", ".sat",  ".global", ".shared",
+                                           ".local", ".v2",  ".wide", ".lo",  ".hi"};
   std::string& line = (*lines)[at];
   switch (word & 7) {
     case 0: lines->erase(lines->begin() + static_cast<ptrdiff_t>(at)); break;
     case 1: lines->insert(lines->begin() + static_cast<ptrdiff_t>(at), std::string(line)); break;
     case 2: std::swap(line, (*lines)[(at + argument) % lines->size()]); break;
-    case 3: ReplaceNumber(&line, static_cast<uint32_t>(word >> 3 & 31), kNumbers[argument % std::size(kNumbers)]); break;
+    case 3:
+      ReplaceNumber(&line, static_cast<uint32_t>(word >> 3 & 31), kNumbers[argument % std::size(kNumbers)]);
+      break;
     case 4: {  // a line of another kernel
       const auto other = Lines(generator::Generate(argument).Text());
       lines->insert(lines->begin() + static_cast<ptrdiff_t>(at), other[(word >> 3 & 31) * 7 % other.size()]);
@@ -104,7 +108,10 @@ void Edit(Reader& input, std::vector<std::string>* lines) {
       line.replace(dot, end - dot, argument % 5 == 0 ? "" : kTypes[argument % std::size(kTypes)]);
       break;
     }
-    case 6: line.insert(0, argument % 2 ? "@%p" + std::to_string(argument % 5) + " " : "@!%p" + std::to_string(argument % 5) + " "); break;
+    case 6:
+      line.insert(
+          0, argument % 2 ? "@%p" + std::to_string(argument % 5) + " " : "@!%p" + std::to_string(argument % 5) + " ");
+      break;
     default:
       if (!line.empty()) line[argument % line.size()] = static_cast<char>("%r0123456789p.,;[]{}+-@!f"[word >> 3 & 23]);
   }
@@ -113,7 +120,8 @@ void Edit(Reader& input, std::vector<std::string>* lines) {
 
 checker::Launch FreeLaunch(uint32_t word) {
   checker::Launch launch;
-  static constexpr std::array<uint32_t, 3> kBlocks[] = {{1, 1, 1}, {32, 1, 1}, {64, 1, 1}, {128, 1, 1}, {8, 4, 1}, {5, 3, 2}};
+  static constexpr std::array<uint32_t, 3> kBlocks[] = {{1, 1, 1},   {32, 1, 1}, {64, 1, 1},
+                                                        {128, 1, 1}, {8, 4, 1},  {5, 3, 2}};
   launch.block = kBlocks[word % std::size(kBlocks)];
   if (word >> 4 & 3) launch.grid = checker::Dim3{1 + (word >> 6 & 7), 1 + (word >> 9 & 1), 1};
   launch.shared_bytes = (word >> 12 & 15) * 256;
@@ -129,7 +137,8 @@ bool OutOfTime(const checker::Signature& s) { return s.reason_code == "TIME_LIMI
 // The answer, after asking again and with other names.
 bool CheckNames(const std::string& text, const checker::Launch& launch, checker::Signature* signature) {
   const checker::Options options = SmallOptions();
-  const auto first = checker::ComputeSignature(text, launch, options), again = checker::ComputeSignature(text, launch, options);
+  const auto first = checker::ComputeSignature(text, launch, options),
+             again = checker::ComputeSignature(text, launch, options);
   if (first.ok() != again.ok()) Fail("an error once", text);
   if (!first.ok()) return false;
   const std::string renamed = isa::ptx::RenameRegistersAndLabels(text, text.size());
@@ -137,19 +146,22 @@ bool CheckNames(const std::string& text, const checker::Launch& launch, checker:
   if (OutOfTime(*first) || OutOfTime(*again)) return false;
   if (!SameAnswer(*first, *again)) Fail("two answers: " + first->reason + " / " + again->reason, text);
   if (!other.ok()) Fail("names matter: " + other.status().ToString(), text + "\n----\n" + renamed);
-  if (!OutOfTime(*other) && !SameAnswer(*first, *other)) Fail("names matter: " + first->reason + " / " + other->reason, text + "\n----\n" + renamed);
+  if (!OutOfTime(*other) && !SameAnswer(*first, *other))
+    Fail("names matter: " + first->reason + " / " + other->reason, text + "\n----\n" + renamed);
   *signature = *first;
   return true;
 }
 
 // Which NaN of several an f64 operation returns is open.
 bool NanPatternsAreOpen(const checker::Signature& s) {
-  return std::any_of(s.assumptions.begin(), s.assumptions.end(), [](const std::string& a) { return a.find("NaN") != std::string::npos; });
+  return std::any_of(s.assumptions.begin(), s.assumptions.end(),
+                     [](const std::string& a) { return a.find("NaN") != std::string::npos; });
 }
 
 void CheckBytes(const std::string& text, const generator::Program& program) {
   const auto evaluated = evaluation::EvaluateLaunch(text, program.launch, program.contents, SmallOptions());
-  if (!evaluated.ok() || evaluated->signature.status != checker::SignatureStatus::kOk) return;  // an access outside a buffer
+  if (!evaluated.ok() || evaluated->signature.status != checker::SignatureStatus::kOk)
+    return;  // an access outside a buffer
   const auto interpreted = evaluation::InterpretLaunch(text, program.launch, program.contents, 2'000'000);
   if (!interpreted.ok()) return;
   const std::string mismatch = FirstMismatch(evaluated->outcome, *interpreted);
@@ -180,7 +192,9 @@ void Free(Reader& input) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   samebits::Reader input(data, size);
-  if (input.Take(1) % 4 != 0) samebits::Generated(input);
-  else samebits::Free(input);
+  if (input.Take(1) % 4 != 0)
+    samebits::Generated(input);
+  else
+    samebits::Free(input);
   return 0;
 }

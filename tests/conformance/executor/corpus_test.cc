@@ -1,5 +1,5 @@
-// Compiled kernels: what the checker's map evaluates to must be what the direct interpreter writes, approximate functions
-// included, since both sides use the same stand-ins.
+// Compiled kernels: what the checker's map evaluates to must be what the direct interpreter writes, approximate
+// functions included, since both sides use the same stand-ins.
 
 #include <algorithm>
 #include <cstdlib>
@@ -79,7 +79,8 @@ void PutIntegers(const Job& job, evaluation::Contents* contents) {
 }
 
 struct Counts {
-  uint64_t equal = 0, mismatched = 0, no_signature = 0, too_long = 0, not_interpreted = 0, inexact = 0, not_evaluated = 0;
+  uint64_t equal = 0, mismatched = 0, no_signature = 0, too_long = 0, not_interpreted = 0, inexact = 0,
+           not_evaluated = 0;
   std::map<std::string, uint64_t> reasons;
 };
 
@@ -135,7 +136,8 @@ Counts CompareManifest(const std::string& manifest, uint64_t per_group) {
   for (const auto& [group, members] : groups) {
     const uint64_t n = std::min<uint64_t>(per_group, members.size());
     for (uint64_t i = 0; i < n; ++i) {
-      const launch::ManifestRow& row = *members[i * members.size() / n + (i == 0 ? 0 : Scramble(i) % std::max<uint64_t>(1, members.size() / n))];
+      const launch::ManifestRow& row =
+          *members[i * members.size() / n + (i == 0 ? 0 : Scramble(i) % std::max<uint64_t>(1, members.size() / n))];
       Job job;
       if (MakeJob(row, lines.at(row.id), &job)) Compare(job, &counts);
     }
@@ -149,7 +151,8 @@ Counts CompareManifest(const std::string& manifest, uint64_t per_group) {
 }
 
 TEST(Corpus, EvaluatedMapIsWhatTheInterpreterWrites) {
-  const Counts counts = CompareManifest(SAMEBITS_BINARY_DIR "/tests/corpus/kernels/manifest.jsonl", FromEnvironment("SAMEBITS_CORPUS_PER_GROUP", 1));
+  const Counts counts = CompareManifest(SAMEBITS_BINARY_DIR "/tests/corpus/kernels/manifest.jsonl",
+                                        FromEnvironment("SAMEBITS_CORPUS_PER_GROUP", 1));
   EXPECT_EQ(counts.mismatched, 0u);
   EXPECT_GE(counts.equal, 30u);
 }

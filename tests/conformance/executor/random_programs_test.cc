@@ -41,8 +41,10 @@ void Shrink(generator::Program& program, Result result) {
     for (generator::Statement* s : program.AllStatements()) {
       if (s->removed) continue;
       s->removed = true;
-      if (Try(program).result == result) again = true;
-      else s->removed = false;
+      if (Try(program).result == result)
+        again = true;
+      else
+        s->removed = false;
     }
   }
 }
@@ -54,7 +56,8 @@ uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
 
 // SAMEBITS_RANDOM_PROGRAMS sets how many, SAMEBITS_RANDOM_SEED where they begin.
 TEST(RandomPrograms, EvaluatedMapIsWhatTheInterpreterWrites) {
-  const uint64_t count = FromEnvironment("SAMEBITS_RANDOM_PROGRAMS", 2000), first = FromEnvironment("SAMEBITS_RANDOM_SEED", 1);
+  const uint64_t count = FromEnvironment("SAMEBITS_RANDOM_PROGRAMS", 2000),
+                 first = FromEnvironment("SAMEBITS_RANDOM_SEED", 1);
   std::map<Result, uint64_t> results;
   std::map<std::string, uint64_t> reasons;
   int shown = 0;
@@ -63,15 +66,17 @@ TEST(RandomPrograms, EvaluatedMapIsWhatTheInterpreterWrites) {
     const Verdict verdict = Try(program);
     ++results[verdict.result];
     if (verdict.result == Result::kNoSignature) ++reasons[verdict.detail];
-    if (verdict.result == Result::kUndefined) ++reasons["undefined: " + verdict.detail.substr(0, verdict.detail.find(':'))];
+    if (verdict.result == Result::kUndefined)
+      ++reasons["undefined: " + verdict.detail.substr(0, verdict.detail.find(':'))];
     if (verdict.result != Result::kMismatch && verdict.result != Result::kNotEvaluated) continue;
     if (++shown > static_cast<int>(FromEnvironment("SAMEBITS_RANDOM_SHOWN", 5))) continue;
     Shrink(program, verdict.result);
-    ADD_FAILURE() << "seed " << seed << ": " << verdict.detail << "\nshrunk: " << Try(program).detail << "\n" << program.Text();
+    ADD_FAILURE() << "seed " << seed << ": " << verdict.detail << "\nshrunk: " << Try(program).detail << "\n"
+                  << program.Text();
   }
-  std::cout << "programs from seed " << first << ": " << results[Result::kEqual] << " equal, " << results[Result::kMismatch]
-            << " not, " << results[Result::kNoSignature] << " without signature, " << results[Result::kUndefined]
-            << " undefined, " << results[Result::kNotEvaluated] << " not evaluated\n";
+  std::cout << "programs from seed " << first << ": " << results[Result::kEqual] << " equal, "
+            << results[Result::kMismatch] << " not, " << results[Result::kNoSignature] << " without signature, "
+            << results[Result::kUndefined] << " undefined, " << results[Result::kNotEvaluated] << " not evaluated\n";
   for (const auto& [reason, n] : reasons) std::cout << "  " << n << " " << reason << "\n";
   EXPECT_EQ(results[Result::kMismatch], 0u);
   EXPECT_EQ(results[Result::kNotEvaluated], 0u);

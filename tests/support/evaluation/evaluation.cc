@@ -60,7 +60,11 @@ class ContentsMemory : public expr::Memory {
 class Writer {
  public:
   Writer(checker::Workspace* workspace, checker::MapBuilder* maps, const Contents& contents, Outcome* outcome)
-      : nodes_(workspace->nodes), maps_(*maps), memory_(nodes_, contents), evaluator_(&nodes_, &memory_), outcome_(*outcome) {}
+      : nodes_(workspace->nodes),
+        maps_(*maps),
+        memory_(nodes_, contents),
+        evaluator_(&nodes_, &memory_),
+        outcome_(*outcome) {}
 
   void LeaveOut(const std::string& name, const checker::Element& e) {
     Buffer& buffer = outcome_.buffers[name];
@@ -108,8 +112,9 @@ class Writer {
 
 }  // namespace
 
-absl::StatusOr<Evaluation> EvaluateLaunch(std::string_view text, const checker::Launch& launch, const Contents& contents,
-                                          const checker::Options& options, const EvaluationLimits& limits) {
+absl::StatusOr<Evaluation> EvaluateLaunch(std::string_view text, const checker::Launch& launch,
+                                          const Contents& contents, const checker::Options& options,
+                                          const EvaluationLimits& limits) {
   if (absl::Status s = CheckLaunch(launch); !s.ok()) return s;
   checker::Workspace workspace(options.limits, options.ignore_signed_zero);
   auto check = checker::RunCheck(text, launch, options, &workspace);
@@ -157,9 +162,12 @@ absl::StatusOr<Outcome> InterpretLaunch(std::string_view text, const checker::La
   config.max_steps = max_steps;
   for (size_t i = 0; i < launch.args->size(); ++i) {
     const Argument& a = (*launch.args)[i];
-    if (IsPointer(a)) config.args.push_back(interpreter::Bytes(addresses[BufferName(a, i)]));
-    else if (a.kind == Argument::Kind::kBytes) config.args.push_back(a.bytes);
-    else config.args.push_back(interpreter::Bytes(a.bits));
+    if (IsPointer(a))
+      config.args.push_back(interpreter::Bytes(addresses[BufferName(a, i)]));
+    else if (a.kind == Argument::Kind::kBytes)
+      config.args.push_back(a.bytes);
+    else
+      config.args.push_back(interpreter::Bytes(a.bits));
   }
   // Arguments are as wide as their parameters.
   const uint32_t entry = module->FindEntry(launch.entry);
@@ -174,7 +182,8 @@ absl::StatusOr<Outcome> InterpretLaunch(std::string_view text, const checker::La
     const auto bytes = memory.Buffer(addresses[name]);
     buffer.bytes.assign(bytes.begin(), bytes.end());
     const std::vector<bool>& written = memory.Written(addresses[name]);
-    for (size_t i = 0; i < written.size(); ++i) buffer.states[i] = written[i] ? ByteState::kWritten : ByteState::kUntouched;
+    for (size_t i = 0; i < written.size(); ++i)
+      buffer.states[i] = written[i] ? ByteState::kWritten : ByteState::kUntouched;
   }
   return outcome;
 }
@@ -236,7 +245,8 @@ std::string FirstMismatch(const Outcome& evaluated, const Outcome& interpreted) 
         return absl::StrCat("byte ", i, " of '", name, "' is written by the ",
                             a.states[i] == ByteState::kWritten ? "checker's map" : "interpreter", " only");
       if (a.bytes[i] != b.bytes[i])
-        return absl::StrCat("byte ", i, " of '", name, "': map 0x", hex(a.bytes[i]), ", interpreter 0x", hex(b.bytes[i]));
+        return absl::StrCat("byte ", i, " of '", name, "': map 0x", hex(a.bytes[i]), ", interpreter 0x",
+                            hex(b.bytes[i]));
     }
   }
   return "";

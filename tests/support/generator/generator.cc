@@ -3,7 +3,7 @@
 #include <bit>
 #include <functional>
 
-#include "tests/support/generator/writer.h"
+#include "tests/support/generator/statements.h"
 
 namespace samebits::generator {
 
@@ -34,11 +34,26 @@ uint32_t AdversarialWord(Random& random) {
 }
 
 uint64_t AdversarialDouble(Random& random) {
-  static constexpr uint64_t kDoubles[] = {
-      0, 1ull << 63, 0x3ff0000000000000, 0xbff0000000000000, 0x7ff0000000000000, 0xfff0000000000000, 1,
-      0x000fffffffffffff, 0x0010000000000000, 0x7fefffffffffffff, 0x3ca0000000000000, 0x3ca0000000000001,
-      0x36a0000000000000, 0x3690000000000000, 0x47efffffe0000000, 0x47effffff0000000, 0x41dfffffffc00000,
-      0x43e0000000000000, 0xc3e0000000000000, 0x40effc0000000000};
+  static constexpr uint64_t kDoubles[] = {0,
+                                          1ull << 63,
+                                          0x3ff0000000000000,
+                                          0xbff0000000000000,
+                                          0x7ff0000000000000,
+                                          0xfff0000000000000,
+                                          1,
+                                          0x000fffffffffffff,
+                                          0x0010000000000000,
+                                          0x7fefffffffffffff,
+                                          0x3ca0000000000000,
+                                          0x3ca0000000000001,
+                                          0x36a0000000000000,
+                                          0x3690000000000000,
+                                          0x47efffffe0000000,
+                                          0x47effffff0000000,
+                                          0x41dfffffffc00000,
+                                          0x43e0000000000000,
+                                          0xc3e0000000000000,
+                                          0x40effc0000000000};
   switch (random.Below(3)) {
     case 0: return random.Pick(kDoubles);
     case 1: return std::bit_cast<uint64_t>(static_cast<double>(static_cast<int>(random.Below(4001)) - 2000) / 64.0);
@@ -70,14 +85,11 @@ void Collect(std::vector<Statement>& statements, std::vector<Statement*>* out) {
   }
 }
 
-// Bytes of each buffer that one thread owns.
-constexpr int kInputStride = 64, kPlaceStride = 16, kOutputStride = 256, kDoubleStride = 16;
 constexpr int kInputTail = 512;
-constexpr int kScatterSlabs = 4;  // of the buffer "scatter": one word a thread and slab, each slab a permutation
 
-class Kernel {
+class Kernel : public StatementMaker {
  public:
-  Kernel(uint64_t seed, const GeneratorOptions& options) : random_(seed), options_(options), w_(random_, options_) {}
+  Kernel(uint64_t seed, const GeneratorOptions& options) : StatementMaker(seed, options) {}
 
   Program Make() {
     ChooseLaunch();
@@ -86,7 +98,8 @@ class Kernel {
     for (uint32_t i = 0; i < functions; ++i) device += Function(i);
     functions_ = functions;
     const Place top{true, false, 0, false};
-    const uint32_t count = options_.min_statements + random_.Below(options_.max_statements - options_.min_statements + 1);
+    const uint32_t count =
+        options_.min_statements + random_.Below(options_.max_statements - options_.min_statements + 1);
     for (uint32_t i = 0; i < count; ++i) program_.statements.push_back(Any(top));
     Epilogue();
     program_.header = Header(device);
@@ -96,14 +109,6 @@ class Kernel {
   }
 
  private:
-  // Where a statement stands.
-  struct Place {
-    bool convergent;   // all lanes of the block come here together
-    bool on_data;      // under a condition on data
-    int depth;
-    bool in_loop;
-  };
-
   void ChooseLaunch() {
     static constexpr std::array<uint32_t, 3> kBlocks[] = {{32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {64, 1, 1}, {16, 2, 1},
                                                           {8, 2, 2},  {48, 1, 1}, {20, 1, 1}, {32, 2, 1}};
@@ -161,22 +166,36 @@ class Kernel {
   std::string Header(const std::string& device) {
     std::string h =
         ".version 8.3\n.target sm_90\n.address_size 64\n" + device +
-        ".visible .entry k(.param .u64 k0, .param .u64 k1, .param .u64 k2, .param .u64 k3, .param .u32 k4, .param .f32 k5, .param .u64 k6)\n"
-        "{\n" + Registers() +
+        ".visible .entry k(.param .u64 k0, .param .u64 k1, .param .u64 k2, .param .u64 k3, .param .u32 k4, .param .f32 "
+        "k5, .param .u64 k6)\n"
+        "{\n" +
+        Registers() +
         "  .reg .b32 %tx, %gx, %ash, %s<8>, %x<6>;\n  .reg .b64 %ain, %apl, %aout, %adb, %asc, %sl<8>;\n"
         "  .shared .align 128 .b8 smem[2048];\n  .local .align 16 .b8 loc[64];\n"
         "  mov.u32 %s0, %tid.z;\n  mov.u32 %s1, %ntid.y;\n  mov.u32 %s2, %tid.y;\n  mad.lo.s32 %s0, %s0, %s1, %s2;\n"
         "  mov.u32 %s1, %ntid.x;\n  mov.u32 %s2, %tid.x;\n  mad.lo.s32 %tx, %s0, %s1, %s2;\n"
-        "  mov.u32 %s0, %ctaid.y;\n  mov.u32 %s1, %nctaid.x;\n  mov.u32 %s2, %ctaid.x;\n  mad.lo.s32 %s0, %s0, %s1, %s2;\n"
-        "  mad.lo.s32 %gx, %s0, " + std::to_string(threads_) + ", %tx;\n"
+        "  mov.u32 %s0, %ctaid.y;\n  mov.u32 %s1, %nctaid.x;\n  mov.u32 %s2, %ctaid.x;\n  mad.lo.s32 %s0, %s0, %s1, "
+        "%s2;\n"
+        "  mad.lo.s32 %gx, %s0, " +
+        std::to_string(threads_) +
+        ", %tx;\n"
         "  ld.param.u64 %ain, [k0];\n  cvta.to.global.u64 %ain, %ain;\n  ld.param.u64 %apl, [k1];\n"
         "  ld.param.u64 %aout, [k2];\n  ld.param.u64 %adb, [k3];\n  ld.param.u64 %asc, [k6];\n"
-        "  mov.b32 %x0, %tx;\n  mov.b32 %x1, %gx;\n  mov.u32 %x2, %ctaid.x;\n  mov.u32 %x3, " + std::to_string(random_.Below(100)) +
+        "  mov.b32 %x0, %tx;\n  mov.b32 %x1, %gx;\n  mov.u32 %x2, %ctaid.x;\n  mov.u32 %x3, " +
+        std::to_string(random_.Below(100)) +
         ";\n  shl.b32 %x4, %gx, 3;\n  mad.lo.s32 %x5, %tx, -5, 1000;\n"
-        "  mad.wide.u32 %sl0, %gx, " + std::to_string(kInputStride) + ", %ain;\n"
-        "  mad.wide.u32 %apl, %gx, " + std::to_string(kPlaceStride) + ", %apl;\n"
-        "  mad.wide.u32 %aout, %gx, " + std::to_string(kOutputStride) + ", %aout;\n"
-        "  mad.wide.u32 %adb, %gx, " + std::to_string(kDoubleStride) + ", %adb;\n"
+        "  mad.wide.u32 %sl0, %gx, " +
+        std::to_string(kInputStride) +
+        ", %ain;\n"
+        "  mad.wide.u32 %apl, %gx, " +
+        std::to_string(kPlaceStride) +
+        ", %apl;\n"
+        "  mad.wide.u32 %aout, %gx, " +
+        std::to_string(kOutputStride) +
+        ", %aout;\n"
+        "  mad.wide.u32 %adb, %gx, " +
+        std::to_string(kDoubleStride) +
+        ", %adb;\n"
         "  mov.u32 %ash, smem;\n  mad.lo.s32 %ash, %tx, 16, %ash;\n"
         "  ld.global.v4.b32 {%r0, %r1, %r2, %r3}, [%sl0];\n  ld.global.v2.b32 {%r4, %r5}, [%sl0+16];\n"
         "  ld.global.b32 %r6, [%apl+4];\n  mov.b32 %r7, %tx;\n  mad.lo.s32 %r8, %gx, 12, 5;\n  mov.b32 %r9, -3;\n"
@@ -194,23 +213,6 @@ class Kernel {
   }
 
   std::string Label() { return "$L" + std::to_string(labels_++); }
-  static Statement Line(const std::string& text) {
-    Statement s;
-    s.before = "  " + text + ";\n";
-    return s;
-  }
-  static Statement Lines(const std::string& text) {
-    Statement s;
-    s.before = text;
-    return s;
-  }
-
-  Statement Pure() {
-    std::string guard;
-    if (random_.OneIn(5)) guard = std::string(random_.OneIn(2) ? "@" : "@!") + w_.P() + " ";
-    return Line(guard + PureInstruction(w_));
-  }
-
   Statement Any(const Place& place) {
     const uint32_t kind = random_.Below(100);
     if (kind < 46) return Pure();
@@ -239,137 +241,10 @@ class Kernel {
     return out;
   }
 
-  // A lane permutation or broadcast within the block, in %s1.
-  std::string OtherLane() {
-    if (power_of_two_ && random_.OneIn(2)) return "  xor.b32 %s1, %tx, " + std::to_string(random_.Below(threads_)) + ";\n";
-    if (random_.OneIn(3)) return "  mov.b32 %s1, " + std::to_string(random_.Below(threads_)) + ";\n";
-    return "  add.s32 %s1, %tx, " + std::to_string(random_.Below(threads_)) + ";\n  rem.u32 %s1, %s1, " + std::to_string(threads_) + ";\n";
-  }
-
-  // "b32 %r1" or "v2.b16 {%h0, %h1}" for an access of at most 16 bytes; `bytes` is its size.
-  std::string Access(int* bytes, bool is_load) {
-    switch (random_.Below(is_load ? 11 : 8)) {
-      case 0: *bytes = 1; return "b8 |" + w_.R();
-      case 1: *bytes = 1; return "u8 |" + w_.H();
-      case 2: *bytes = 2; return "b16 |" + w_.H();
-      case 3: case 4: *bytes = 4; return "b32 |" + w_.R();
-      case 5: *bytes = 8; return "b64 |" + w_.RD();
-      case 6: *bytes = 8; return "v2.b32 |{%r0, %r" + std::to_string(1 + random_.Below(kWords - 1)) + "}";
-      case 7: *bytes = 16; return "v4.b32 |{%r1, %r2, %r3, %r" + std::to_string(4 + random_.Below(kWords - 4)) + "}";
-      case 8: *bytes = 1; return "s8 |" + w_.R();
-      case 9: *bytes = 2; return "s16 |" + w_.R();
-      default: *bytes = 4; return "v2.b16 |{%h0, %h" + std::to_string(1 + random_.Below(kHalves - 1)) + "}";
-    }
-  }
-  static std::string LoadText(const std::string& space, const std::string& access, const std::string& address) {
-    const size_t bar = access.find('|');
-    return "  ld." + space + "." + access.substr(0, bar) + access.substr(bar + 1) + ", [" + address + "];\n";
-  }
-  static std::string StoreText(const std::string& space, const std::string& access, const std::string& address) {
-    const size_t bar = access.find('|');
-    return "st." + space + "." + access.substr(0, bar) + "[" + address + "], " + access.substr(bar + 1) + ";\n";
-  }
-  int OffsetWithin(int room, int bytes) {
-    const int align = bytes;
-    return static_cast<int>(random_.Below(static_cast<uint32_t>((room - bytes) / align + 1))) * align;
-  }
-
-  // A register that holds an address in some lanes only, or by a condition on data, is nothing that the checker follows.
-  bool AddressesMayDiffer(const Place& place) { return !place.on_data && (place.convergent || random_.OneIn(4)); }
-
-  Statement GlobalLoad(const Place& place) {
-    int bytes;
-    const std::string access = Access(&bytes, true);
-    const std::string guard = random_.OneIn(6) ? std::string(random_.OneIn(2) ? "@" : "@!") + w_.P() + " " : "";
-    switch (AddressesMayDiffer(place) ? random_.Below(4) : 3) {
-      case 0:  // at an index that may be data
-        return Lines("  and.b32 %s0, " + w_.R() + ", 0xf0;\n  cvt.u64.u32 %sl1, %s0;\n  add.s64 %sl1, %ain, %sl1;\n" +
-                     LoadText("global", access, "%sl1+" + std::to_string(OffsetWithin(16, bytes))));
-      case 1:  // another thread's
-        return Lines(OtherLane() + "  mad.wide.u32 %sl1, %s1, " + std::to_string(kInputStride) + ", %ain;\n" +
-                     LoadText("global", access, "%sl1+" + std::to_string(OffsetWithin(kInputStride, bytes))));
-      default: {
-        std::string text = LoadText(random_.OneIn(4) ? "global.nc" : "global", access, "%sl0+" + std::to_string(OffsetWithin(kInputStride, bytes)));
-        if (!guard.empty()) text = "  " + guard + text.substr(2);
-        return Lines(text);
-      }
-    }
-  }
-
-  std::string X() { return "%x" + std::to_string(random_.Below(6)); }
-
-  // Arithmetic on indices, which hold no data in any lane or block.
-  Statement Index() {
-    const std::string d = X() + ", ", small = std::to_string(1 + random_.Below(40));
-    switch (random_.Below(10)) {
-      case 0: return Line(w_.OneOf("add.s32|sub.s32|mul.lo.s32|mul.hi.u32|mul.hi.s32") + " " + d + X() + ", " + (random_.OneIn(2) ? X() : small));
-      case 1: return Line("mad.lo.s32 " + d + X() + ", " + small + ", " + X());
-      case 2: return Line(w_.OneOf("div.u32|rem.u32|div.s32|rem.s32") + " " + d + X() + ", " + small);
-      case 3: return Line(w_.OneOf("and.b32|or.b32|xor.b32") + " " + d + X() + ", " + (random_.OneIn(2) ? X() : w_.IntegerImmediate(32)));
-      case 4: return Line(w_.OneOf("shl.b32|shr.u32|shr.s32") + " " + d + X() + ", " + std::to_string(random_.Below(9)));
-      case 5: return Line(w_.OneOf("min.s32|max.s32|min.u32|max.u32") + " " + d + X() + ", " + (random_.OneIn(2) ? X() : small));
-      case 6: return Line(w_.OneOf("bfe.u32|bfe.s32") + " " + d + X() + ", " + std::to_string(random_.Below(12)) + ", " + std::to_string(1 + random_.Below(12)));
-      case 7: return Lines("  setp" + w_.OneOf(".lt|.ge|.eq|.ne") + w_.OneOf(".s32|.u32") + " %q78, " + X() + ", " + (random_.OneIn(2) ? X() : small) + ";\n  selp.b32 " + d + X() + ", " + X() + ", %q78;\n");
-      case 8: return Line(w_.OneOf("popc.b32|clz.b32|brev.b32|neg.s32|abs.s32|not.b32|cvt.u32.u8|cvt.s32.s16|cvt.u32.u16") + " " + d + X());
-      default: return Line("mov.b32 " + (random_.OneIn(2) ? w_.R() + ", " + X() : d + w_.OneOf("%tx|%gx|%ctaid.x|%ctaid.y|%laneid")));
-    }
-  }
-
-  Statement IndexedLoad() {
-    int bytes;
-    const std::string access = Access(&bytes, true), at = std::to_string(OffsetWithin(16, bytes));
-    if (random_.OneIn(2)) return Lines("  and.b32 %s0, " + X() + ", 31;\n  mad.wide.u32 %sl1, %s0, 16, %ain;\n" + LoadText("global", access, "%sl1+" + at));
-    return Lines("  rem.u32 %s0, " + X() + ", " + std::to_string(total_ * kInputStride / 16) + ";\n  shl.b32 %s0, %s0, 4;\n  cvt.u64.u32 %sl1, %s0;\n  add.s64 %sl1, %ain, %sl1;\n" + LoadText("global", access, "%sl1+" + at));
-  }
-
-  // Each thread stores a word where a permutation of the grid says.
-  Statement Scatter() {
-    if (next_slab_ == kScatterSlabs) return Index();
-    std::string text;
-    if ((total_ & (total_ - 1)) == 0 && random_.OneIn(2)) {
-      text = "  xor.b32 %s1, %gx, " + std::to_string(random_.Below(total_)) + ";\n";
-    } else if (random_.OneIn(2)) {
-      text = "  add.s32 %s1, %gx, " + std::to_string(random_.Below(total_)) + ";\n  rem.u32 %s1, %s1, " + std::to_string(total_) + ";\n";
-    } else {
-      text = "  sub.s32 %s1, " + std::to_string(total_ - 1) + ", %gx;\n";
-    }
-    return Lines(text + "  mad.wide.s32 %sl3, %s1, 4, %asc;\n  st.global.b32 [%sl3+" + std::to_string(4 * total_ * static_cast<uint32_t>(next_slab_++)) + "], " + (random_.OneIn(3) ? X() : w_.R()) + ";\n");
-  }
-
-  Statement Local(const Place& place) {
-    int bytes;
-    const bool is_load = place.on_data || random_.OneIn(2);
-    const std::string access = Access(&bytes, is_load);
-    std::string text, address = "loc+" + std::to_string(OffsetWithin(64, bytes));
-    std::string space = "local";
-    switch (AddressesMayDiffer(place) ? random_.Below(3) : 2) {
-      case 0:
-        text = "  mov.u64 %sl2, loc;\n  and.b32 %s0, %tx, 3;\n  mad.wide.u32 %sl2, %s0, 16, %sl2;\n";
-        address = "%sl2+" + std::to_string(OffsetWithin(16, bytes));
-        break;
-      case 1:
-        text = "  mov.u64 %sl2, loc;\n  cvta.local.u64 %sl2, %sl2;\n";
-        address = "%sl2+" + std::to_string(OffsetWithin(64, bytes));
-        space = "";
-        break;
-      default: break;
-    }
-    std::string access_text = is_load ? LoadText("local", access, address) : "  " + StoreText("local", access, address);
-    if (space.empty()) access_text.erase(access_text.find(".local"), 6);
-    return Lines(text + access_text);
-  }
-
-  Statement Store(const Place& place) {
-    if (next_slot_ >= 8) return Pure();
-    int bytes;
-    const std::string access = Access(&bytes, false);
-    const int at = 16 * next_slot_++ + OffsetWithin(16, bytes);
-    const std::string guard = random_.OneIn(3) && place.depth == 0 ? std::string(random_.OneIn(2) ? "@" : "@!") + w_.P() + " " : "";
-    return Lines("  " + guard + StoreText("global", access, "%aout+" + std::to_string(at)));
-  }
-
   void Epilogue() {
-    if (random_.OneIn(3)) program_.statements.push_back(Lines("  ld.param.u32 %s0, [k4];\n  setp.ge.u32 %q0, %gx, %s0;\n  @%q0 bra $done;\n"));
+    if (random_.OneIn(3))
+      program_.statements.push_back(
+          Lines("  ld.param.u32 %s0, [k4];\n  setp.ge.u32 %q0, %gx, %s0;\n  @%q0 bra $done;\n"));
     // A word of each of several registers, and of the buffer that is also read.
     const uint32_t stores = 3 + random_.Below(5);
     for (uint32_t i = 0; i < stores; ++i) {
@@ -378,8 +253,13 @@ class Kernel {
         case 0: program_.statements.push_back(Line("st.global.b16 " + at + "], " + w_.H())); break;
         case 1: program_.statements.push_back(Line("st.global.b64 " + at + "], " + w_.RD())); break;
         case 2: program_.statements.push_back(Line("st.global.f64 " + at + "], " + w_.D())); break;
-        case 3: program_.statements.push_back(Lines("  selp.b32 %s0, 1, 0, " + w_.P() + ";\n  st.global.b32 " + at + "], %s0;\n")); break;
-        case 4: program_.statements.push_back(Line("st.global.v2.b64 " + at + "], {" + w_.RD() + ", " + w_.RD() + "}")); break;
+        case 3:
+          program_.statements.push_back(
+              Lines("  selp.b32 %s0, 1, 0, " + w_.P() + ";\n  st.global.b32 " + at + "], %s0;\n"));
+          break;
+        case 4:
+          program_.statements.push_back(Line("st.global.v2.b64 " + at + "], {" + w_.RD() + ", " + w_.RD() + "}"));
+          break;
         default: program_.statements.push_back(Line("st.global.b32 " + at + "], " + w_.R())); break;
       }
     }
@@ -389,7 +269,8 @@ class Kernel {
   Statement If(const Place& place, const std::string& test, const Place& inside) {
     const std::string q = "%q" + std::to_string(1 + conditions_++ % 70), other = Label(), end = Label();
     Statement s;
-    s.before = test.substr(0, test.find('@')) + q + test.substr(test.find('@') + 1) + "  @" + (random_.OneIn(2) ? "!" : "") + q + " bra " + other + ";\n";
+    s.before = test.substr(0, test.find('@')) + q + test.substr(test.find('@') + 1) + "  @" +
+               (random_.OneIn(2) ? "!" : "") + q + " bra " + other + ";\n";
     s.body = Body(inside, 4);
     const bool both = random_.OneIn(2);
     s.middle = both ? "  bra" + std::string(place.convergent ? "" : ".uni") + " " + end + ";\n" + other + ":\n" : "";
@@ -402,20 +283,34 @@ class Kernel {
   Statement BranchOnThread(const Place& place) {
     const Place inside{false, place.on_data, place.depth + 1, place.in_loop};
     switch (random_.Below(4)) {
-      case 0: return If(place, "  setp." + w_.OneOf("lt|ge|eq|ne") + ".u32 @, %tx, " + std::to_string(random_.Below(threads_)) + ";\n", inside);
-      case 1: return If(place, "  and.b32 %s0, %tx, " + std::to_string(1 + random_.Below(31)) + ";\n  setp." + w_.OneOf("lt|eq|ne") + ".u32 @, %s0, " + std::to_string(random_.Below(8)) + ";\n", inside);
+      case 0:
+        return If(
+            place,
+            "  setp." + w_.OneOf("lt|ge|eq|ne") + ".u32 @, %tx, " + std::to_string(random_.Below(threads_)) + ";\n",
+            inside);
+      case 1:
+        return If(place,
+                  "  and.b32 %s0, %tx, " + std::to_string(1 + random_.Below(31)) + ";\n  setp." + w_.OneOf("lt|eq|ne") +
+                      ".u32 @, %s0, " + std::to_string(random_.Below(8)) + ";\n",
+                  inside);
       case 2: {
         // Decided for the whole block.
         const Place whole{place.convergent, place.on_data, place.depth + 1, place.in_loop};
-        return If(place, "  mov.u32 %s0, %ctaid.x;\n  setp." + w_.OneOf("lt|eq|ne") + ".u32 @, %s0, " + std::to_string(random_.Below(3)) + ";\n", whole);
+        return If(place,
+                  "  mov.u32 %s0, %ctaid.x;\n  setp." + w_.OneOf("lt|eq|ne") + ".u32 @, %s0, " +
+                      std::to_string(random_.Below(3)) + ";\n",
+                  whole);
       }
-      default: return If(place, "  setp." + w_.OneOf("lt|gt|ne") + ".s32 @, " + w_.R() + ", " + w_.RI() + ";\n", {false, true, place.depth + 1, place.in_loop});
+      default:
+        return If(place, "  setp." + w_.OneOf("lt|gt|ne") + ".s32 @, " + w_.R() + ", " + w_.RI() + ";\n",
+                  {false, true, place.depth + 1, place.in_loop});
     }
   }
 
   Statement BranchOnData(const Place& place) {
     const Place inside{false, true, place.depth + 1, place.in_loop};
-    if (random_.OneIn(2)) return If(place, "  setp" + w_.OneOf(".lt|.gt|.neu|.num") + ".f32 @, " + w_.R() + ", " + w_.R() + ";\n", inside);
+    if (random_.OneIn(2))
+      return If(place, "  setp" + w_.OneOf(".lt|.gt|.neu|.num") + ".f32 @, " + w_.R() + ", " + w_.R() + ";\n", inside);
     return If(place, "  setp" + w_.OneOf(".lt|.ge|.ne") + ".s32 @, " + w_.R() + ", " + w_.RI() + ";\n", inside);
   }
 
@@ -425,7 +320,8 @@ class Kernel {
     Place inside{place.convergent, place.on_data, place.depth + 1, true};
     std::string bound = std::to_string(1 + random_.Below(4)), setup;
     if (random_.OneIn(3)) {
-      setup = "  and.b32 %s7, %tx, " + std::to_string(1 + random_.Below(3)) + ";\n  add.s32 " + i + ", %s7, -" + std::to_string(1 + random_.Below(2)) + ";\n";
+      setup = "  and.b32 %s7, %tx, " + std::to_string(1 + random_.Below(3)) + ";\n  add.s32 " + i + ", %s7, -" +
+              std::to_string(1 + random_.Below(2)) + ";\n";
       inside.convergent = false;
     } else {
       setup = "  mov.u32 " + i + ", 0;\n";
@@ -433,86 +329,25 @@ class Kernel {
     Statement s;
     s.before = setup + top + ":\n";
     s.body = Body(inside, 4);
-    s.after = (random_.OneIn(2) ? "  add.s32 " + w_.R() + ", " + i + ", 1;\n" : std::string()) + "  add.s32 " + i + ", " + i + ", 1;\n  setp.lt.s32 " + q + ", " + i + ", " + bound + ";\n  @" + q + " bra " + top + ";\n";
+    s.after = (random_.OneIn(2) ? "  add.s32 " + w_.R() + ", " + i + ", 1;\n" : std::string()) + "  add.s32 " + i +
+              ", " + i + ", 1;\n  setp.lt.s32 " + q + ", " + i + ", " + bound + ";\n  @" + q + " bra " + top + ";\n";
     return s;
   }
 
-  Statement Shuffle() {
-    static const char* kModes[] = {"up", "down", "bfly", "idx"};
-    const std::string mode = random_.Pick(kModes);
-    std::string setup, lane = std::to_string(random_.Below(32));
-    if (random_.OneIn(4)) {
-      setup = "  mad.lo.s32 %s2, %tx, " + std::to_string(random_.Below(8)) + ", " + std::to_string(random_.Below(32)) + ";\n";
-      lane = "%s2";
-    }
-    // Segments of 32, 16, 8 or 4 lanes; sometimes a lower clamp.
-    static constexpr uint32_t kSegments[] = {0, 0, 0x10, 0x18, 0x1c};
-    const uint32_t segment = random_.Pick(kSegments);
-    const uint32_t clamp = mode == "up" ? 0 : random_.OneIn(6) ? random_.Below(32) : 31;
-    const std::string d = random_.OneIn(2) ? w_.R() + "|" + w_.P() : w_.R();
-    return Lines(setup + "  shfl.sync." + mode + ".b32 " + d + ", " + w_.R() + ", " + lane + ", " + std::to_string(segment << 8 | clamp) + ", -1;\n");
-  }
-
-  Statement Vote() {
-    const std::string setup = "  and.b32 %s3, %tx, " + std::to_string(1 + random_.Below(31)) + ";\n  setp." + w_.OneOf("lt|eq|ne|ge") + ".u32 %q79, %s3, " + std::to_string(random_.Below(16)) + ";\n";
-    if (random_.OneIn(2)) return Lines(setup + "  vote.sync.ballot.b32 " + w_.R() + ", " + (random_.OneIn(3) ? "!" : "") + "%q79, -1;\n");
-    return Lines(setup + "  vote.sync." + w_.OneOf("all|any|uni") + ".pred " + w_.P() + ", %q79, -1;\n");
-  }
-
-  Statement Redux() {
-    return Lines("  redux.sync." + w_.OneOf("add.s32|add.u32|min.s32|max.s32|min.u32|max.u32|and.b32|or.b32|xor.b32") + " " + w_.R() + ", " + w_.R() + ", -1;\n");
-  }
-
-  // A round trip through shared memory: all lanes write their sixteen bytes, then read another's.
-  Statement Shared() {
-    std::string text = "  bar.sync 0;\n";
-    int bytes;
-    for (uint32_t n = 1 + random_.Below(2); n > 0; --n) {
-      const std::string access = Access(&bytes, false);
-      text += "  " + StoreText(random_.OneIn(2) ? "shared" : "shared::cta", access, "%ash+" + std::to_string(OffsetWithin(16, bytes)));
-    }
-    text += w_.OneOf("  bar.sync 0;\n|  barrier.sync 0;\n") + OtherLane() + "  mov.u32 %s2, smem;\n  mad.lo.s32 %s2, %s1, 16, %s2;\n";
-    const std::string access = Access(&bytes, true);
-    text += LoadText("shared", access, "%s2+" + std::to_string(OffsetWithin(16, bytes)));
-    return Lines(text + "  bar.sync 0;\n");
-  }
-
-  Statement CopyAsync() {
-    const char* sizes[] = {"4", "8", "16"};
-    const std::string size = random_.Pick(sizes);
-    std::string tail;
-    if (random_.OneIn(3)) tail = ", " + std::to_string(random_.OneIn(2) ? 0 : std::stoi(size));
-    const std::string level = size == "16" && random_.OneIn(2) ? "cg" : "ca";
-    std::string text = "  bar.sync 0;\n  cp.async." + level + ".shared.global [%ash], [%sl0+" + w_.OneOf("0|16|32") + "], " + size + tail + ";\n";
-    text += w_.OneOf("  cp.async.wait_all;\n|  cp.async.commit_group;\n  cp.async.wait_group 0;\n");
-    text += "  bar.sync 0;\n" + OtherLane() + "  mov.u32 %s2, smem;\n  mad.lo.s32 %s2, %s1, 16, %s2;\n";
-    int bytes;
-    const std::string access = Access(&bytes, true);
-    return Lines(text + LoadText("shared", access, "%s2+" + std::to_string(OffsetWithin(16, bytes))) + "  bar.sync 0;\n");
-  }
-
-  Statement Matrix() {
-    if (random_.OneIn(2)) {
-      switch (random_.Below(4)) {
-        case 0: return Lines("  mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r0, %r1, %r2, %r3}, {%r4, %r5, %r6, %r7}, {%r8, %r9}, {%r0, %r1, %r2, %r3};\n");
-        case 1: return Lines("  mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r0, %r1, %r2, %r3}, {%r4, %r5, %r6, %r11}, {%r10, %r9}, {%r0, %r1, %r2, %r3};\n");
-        case 2: return Lines("  mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r0, %r1}, {%r4, %r5, %r6, %r7}, {%r8, %r9}, {%r2, %r3};\n");
-        default: return Lines("  mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%r8}, {%r3, %r2, %r1, %r0};\n");
-      }
-    }
-    const std::string trans = w_.OneOf("|.trans");
-    if (random_.OneIn(2)) return Lines("  bar.sync 0;\n  stmatrix.sync.aligned.m8n8.x2" + trans + ".shared.b16 [%ash], {%r4, %r5};\n  bar.sync 0;\n  ld.shared.b32 " + w_.R() + ", [%ash];\n  bar.sync 0;\n");
-    return Lines("  bar.sync 0;\n  st.shared.v4.b32 [%ash], {%r0, %r3, %r6, %r8};\n  bar.sync 0;\n  ldmatrix.sync.aligned.m8n8.x4" + trans + ".shared.b16 {%r0, %r2, %r5, %r7}, [%ash];\n  bar.sync 0;\n");
-  }
-
   std::string Function(uint32_t index) {
-    std::string text = ".func (.param .b32 out) f" + std::to_string(index) + "(.param .b32 a, .param .b32 b)\n{\n" + Registers() +
-                       "  .reg .b32 %s<4>;\n";
-    for (int i = 0; i < kWords; ++i) text += "  ld.param.b32 %r" + std::to_string(i) + (i % 2 ? ", [b];\n" : ", [a];\n");
-    for (int i = 0; i < kHalves; ++i) text += "  cvt.u16.u32 %h" + std::to_string(i) + ", %r" + std::to_string(i) + ";\n";
-    for (int i = 0; i < kLongs; ++i) text += "  mul.wide.u32 %rd" + std::to_string(i) + ", %r" + std::to_string(i) + ", 77;\n";
-    for (int i = 0; i < kDoubles; ++i) text += "  cvt.rn.f64.s32 %d" + std::to_string(i) + ", %r" + std::to_string(i) + ";\n";
-    for (int i = 0; i < kPredicates; ++i) text += "  setp.lt.s32 %p" + std::to_string(i) + ", %r" + std::to_string(i) + ", %r" + std::to_string(i + 1) + ";\n";
+    std::string text = ".func (.param .b32 out) f" + std::to_string(index) + "(.param .b32 a, .param .b32 b)\n{\n" +
+                       Registers() + "  .reg .b32 %s<4>;\n";
+    for (int i = 0; i < kWords; ++i)
+      text += "  ld.param.b32 %r" + std::to_string(i) + (i % 2 ? ", [b];\n" : ", [a];\n");
+    for (int i = 0; i < kHalves; ++i)
+      text += "  cvt.u16.u32 %h" + std::to_string(i) + ", %r" + std::to_string(i) + ";\n";
+    for (int i = 0; i < kLongs; ++i)
+      text += "  mul.wide.u32 %rd" + std::to_string(i) + ", %r" + std::to_string(i) + ", 77;\n";
+    for (int i = 0; i < kDoubles; ++i)
+      text += "  cvt.rn.f64.s32 %d" + std::to_string(i) + ", %r" + std::to_string(i) + ";\n";
+    for (int i = 0; i < kPredicates; ++i)
+      text +=
+          "  setp.lt.s32 %p" + std::to_string(i) + ", %r" + std::to_string(i) + ", %r" + std::to_string(i + 1) + ";\n";
     std::vector<Statement> body;
     for (uint32_t n = 2 + random_.Below(4); n > 0; --n) body.push_back(Pure());
     Print(body, &text);
@@ -521,17 +356,13 @@ class Kernel {
 
   Statement Call(const Place& place) {
     const std::string name = "f" + std::to_string(random_.Below(functions_));
-    return Lines("  {\n  .param .b32 pa;\n  .param .b32 pb;\n  .param .b32 po;\n  st.param.b32 [pa], " + w_.R() + ";\n  st.param.b32 [pb], " + w_.R() + ";\n  call" +
-                 (place.convergent && !place.on_data ? ".uni" : "") + " (po), " + name + ", (pa, pb);\n  ld.param.b32 " + w_.R() + ", [po];\n  }\n");
+    return Lines("  {\n  .param .b32 pa;\n  .param .b32 pb;\n  .param .b32 po;\n  st.param.b32 [pa], " + w_.R() +
+                 ";\n  st.param.b32 [pb], " + w_.R() + ";\n  call" +
+                 (place.convergent && !place.on_data ? ".uni" : "") + " (po), " + name +
+                 ", (pa, pb);\n  ld.param.b32 " + w_.R() + ", [po];\n  }\n");
   }
-
-  Random random_;
-  const GeneratorOptions options_;
-  Writer w_;
   Program program_;
-  uint32_t threads_ = 0, total_ = 0, functions_ = 0, labels_ = 0, conditions_ = 0, loops_ = 0;
-  int next_slot_ = 0, next_slab_ = 0;
-  bool full_warps_ = true, power_of_two_ = true;
+  uint32_t functions_ = 0, labels_ = 0, conditions_ = 0, loops_ = 0;
 };
 
 }  // namespace

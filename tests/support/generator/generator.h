@@ -45,7 +45,7 @@ struct Statement {
 };
 
 struct Program {
-  std::string header;              // up to the kernel's first statement
+  std::string header;  // up to the kernel's first statement
   std::vector<Statement> statements;
   std::string footer;
   checker::Launch launch;
@@ -58,8 +58,8 @@ struct Program {
 
 struct GeneratorOptions {
   uint32_t min_statements = 4, max_statements = 24;
-  bool approximate = true;     // ex2, rsqrt, div.full, ...
-  bool matrix = true;          // mma.sync, ldmatrix, stmatrix
+  bool approximate = true;  // ex2, rsqrt, div.full, ...
+  bool matrix = true;       // mma.sync, ldmatrix, stmatrix
 };
 
 // The same program for the same seed and options.

@@ -16,12 +16,14 @@ std::string Writer::OneOf(std::string_view list) {
 std::string Writer::IntegerImmediate(int bits) {
   switch (random.Below(6)) {
     case 0: return OneOf("0|1|2|3|4|7|8|16|31|32");
-    case 1: return bits == 16 ? OneOf("-1|-2|255|32767|-32768|128") : OneOf("-1|-2|255|256|65535|65536|-65536|2147483647");
+    case 1:
+      return bits == 16 ? OneOf("-1|-2|255|32767|-32768|128") : OneOf("-1|-2|255|256|65535|65536|-65536|2147483647");
     case 2: return std::to_string(random.Below(64));
     case 3: return std::to_string(uint64_t{1} << random.Below(static_cast<uint32_t>(bits) - 1));
     default: {
       const uint64_t word = random.Next() >> (64 - bits);
-      return bits == 64 ? std::to_string(static_cast<int64_t>(word)) : std::to_string(bits == 16 ? word & 0x7fff : word);
+      return bits == 64 ? std::to_string(static_cast<int64_t>(word))
+                        : std::to_string(bits == 16 ? word & 0x7fff : word);
     }
   }
 }
@@ -42,10 +44,14 @@ namespace {
 std::string Integer16(Writer& w) {
   const std::string d = w.H() + ", ";
   switch (w.random.Below(6)) {
-    case 0: return w.OneOf("add.s16|add.u16|sub.s16|sub.u16|mul.lo.s16|mul.hi.s16|mul.hi.u16") + " " + d + w.H() + ", " + w.HI();
+    case 0:
+      return w.OneOf("add.s16|add.u16|sub.s16|sub.u16|mul.lo.s16|mul.hi.s16|mul.hi.u16") + " " + d + w.H() + ", " +
+             w.HI();
     case 1: return w.OneOf("min.s16|max.s16|min.u16|max.u16|and.b16|or.b16|xor.b16") + " " + d + w.H() + ", " + w.HI();
     case 2: return w.OneOf("neg.s16|abs.s16|not.b16") + " " + d + w.H();
-    case 3: return w.OneOf("shl.b16|shr.u16|shr.s16") + " " + d + w.H() + ", " + (w.random.OneIn(2) ? w.R() : std::to_string(w.random.Below(20)));
+    case 3:
+      return w.OneOf("shl.b16|shr.u16|shr.s16") + " " + d + w.H() + ", " +
+             (w.random.OneIn(2) ? w.R() : std::to_string(w.random.Below(20)));
     case 4: return w.OneOf("mul.wide.s16|mul.wide.u16") + " " + w.R() + ", " + w.H() + ", " + w.HI();
     default: return w.OneOf("mad.lo.s16|mad.lo.u16") + " " + d + w.H() + ", " + w.HI() + ", " + w.H();
   }
@@ -54,11 +60,15 @@ std::string Integer16(Writer& w) {
 std::string Integer32(Writer& w) {
   const std::string d = w.R() + ", ";
   switch (w.random.Below(8)) {
-    case 0: case 1: return w.OneOf("add.s32|add.u32|sub.s32|mul.lo.s32|mul.lo.u32|mul.hi.s32|mul.hi.u32") + " " + d + w.R() + ", " + w.RI();
+    case 0:
+    case 1:
+      return w.OneOf("add.s32|add.u32|sub.s32|mul.lo.s32|mul.lo.u32|mul.hi.s32|mul.hi.u32") + " " + d + w.R() + ", " +
+             w.RI();
     case 2: return w.OneOf("min.s32|max.s32|min.u32|max.u32") + " " + d + w.R() + ", " + w.RI();
     case 3: return w.OneOf("div.s32|div.u32|rem.s32|rem.u32") + " " + d + w.R() + ", " + w.RI();
     case 4: return w.OneOf("neg.s32|abs.s32") + " " + d + w.R();
-    case 5: return w.OneOf("mad.lo.s32|mad.lo.u32|mad.hi.s32|mad.hi.u32") + " " + d + w.R() + ", " + w.RI() + ", " + w.R();
+    case 5:
+      return w.OneOf("mad.lo.s32|mad.lo.u32|mad.hi.s32|mad.hi.u32") + " " + d + w.R() + ", " + w.RI() + ", " + w.R();
     case 6: return w.OneOf("popc.b32|clz.b32|brev.b32|bfind.u32|bfind.s32") + " " + d + w.R();
     default: return w.OneOf("mul.wide.s32|mul.wide.u32") + " " + w.RD() + ", " + w.R() + ", " + w.RI();
   }
@@ -67,17 +77,24 @@ std::string Integer32(Writer& w) {
 std::string Integer64(Writer& w) {
   const std::string d = w.RD() + ", ";
   switch (w.random.Below(7)) {
-    case 0: return w.OneOf("add.s64|add.u64|sub.s64|mul.lo.s64|mul.lo.u64|mul.hi.s64|mul.hi.u64") + " " + d + w.RD() + ", " + w.RDI();
-    case 1: return w.OneOf("min.s64|max.s64|min.u64|max.u64|and.b64|or.b64|xor.b64") + " " + d + w.RD() + ", " + w.RDI();
+    case 0:
+      return w.OneOf("add.s64|add.u64|sub.s64|mul.lo.s64|mul.lo.u64|mul.hi.s64|mul.hi.u64") + " " + d + w.RD() + ", " +
+             w.RDI();
+    case 1:
+      return w.OneOf("min.s64|max.s64|min.u64|max.u64|and.b64|or.b64|xor.b64") + " " + d + w.RD() + ", " + w.RDI();
     case 2: return w.OneOf("neg.s64|abs.s64|not.b64") + " " + d + w.RD();
-    case 3: return w.OneOf("shl.b64|shr.u64|shr.s64") + " " + d + w.RD() + ", " + (w.random.OneIn(3) ? w.R() : std::to_string(w.random.Below(70)));
+    case 3:
+      return w.OneOf("shl.b64|shr.u64|shr.s64") + " " + d + w.RD() + ", " +
+             (w.random.OneIn(3) ? w.R() : std::to_string(w.random.Below(70)));
     case 4: return w.OneOf("popc.b64|clz.b64|bfind.u64|bfind.s64") + " " + w.R() + ", " + w.RD();
     case 5: return w.OneOf("mad.wide.s32|mad.wide.u32") + " " + d + w.R() + ", " + w.RI() + ", " + w.RD();
     default: return w.OneOf("div.s64|div.u64|rem.s64|rem.u64") + " " + d + w.RD() + ", " + w.RDI();
   }
 }
 
-std::string SmallCount(Writer& w, uint32_t below) { return w.random.OneIn(4) ? w.R() : std::to_string(w.random.Below(below)); }
+std::string SmallCount(Writer& w, uint32_t below) {
+  return w.random.OneIn(4) ? w.R() : std::to_string(w.random.Below(below));
+}
 
 std::string Bits(Writer& w) {
   const std::string d = w.R() + ", ";
@@ -85,7 +102,9 @@ std::string Bits(Writer& w) {
     case 0: return w.OneOf("and.b32|or.b32|xor.b32") + " " + d + w.R() + ", " + w.RI();
     case 1: return "not.b32 " + d + w.R();
     case 2: return w.OneOf("shl.b32|shr.u32|shr.s32|shr.b32") + " " + d + w.R() + ", " + SmallCount(w, 36);
-    case 3: return w.OneOf("shf.l.wrap.b32|shf.r.wrap.b32|shf.l.clamp.b32|shf.r.clamp.b32") + " " + d + w.R() + ", " + w.R() + ", " + SmallCount(w, 36);
+    case 3:
+      return w.OneOf("shf.l.wrap.b32|shf.r.wrap.b32|shf.l.clamp.b32|shf.r.clamp.b32") + " " + d + w.R() + ", " + w.R() +
+             ", " + SmallCount(w, 36);
     case 4: return w.OneOf("bfe.u32|bfe.s32") + " " + d + w.R() + ", " + SmallCount(w, 34) + ", " + SmallCount(w, 34);
     case 5: return "bfi.b32 " + d + w.RI() + ", " + w.R() + ", " + SmallCount(w, 34) + ", " + SmallCount(w, 34);
     case 6: return "lop3.b32 " + d + w.R() + ", " + w.R() + ", " + w.R() + ", " + std::to_string(w.random.Below(256));
@@ -95,14 +114,19 @@ std::string Bits(Writer& w) {
       for (int i = 0; i < 4; ++i) selector += "0123456789abcdef"[w.random.Below(any ? 16 : 8)];
       return "prmt.b32 " + d + w.R() + ", " + w.RI() + ", " + (w.random.OneIn(5) ? w.R() : selector);
     }
-    default: return w.OneOf("prmt.b32.f4e|prmt.b32.b4e|prmt.b32.rc8|prmt.b32.ecl|prmt.b32.ecr|prmt.b32.rc16") + " " + d + w.R() + ", " + w.R() + ", " + SmallCount(w, 4);
+    default:
+      return w.OneOf("prmt.b32.f4e|prmt.b32.b4e|prmt.b32.rc8|prmt.b32.ecl|prmt.b32.ecr|prmt.b32.rc16") + " " + d +
+             w.R() + ", " + w.R() + ", " + SmallCount(w, 4);
   }
 }
 
 std::string Bits64(Writer& w) {
   switch (w.random.Below(3)) {
-    case 0: return w.OneOf("bfe.u64|bfe.s64") + " " + w.RD() + ", " + w.RD() + ", " + SmallCount(w, 66) + ", " + SmallCount(w, 66);
-    case 1: return "bfi.b64 " + w.RD() + ", " + w.RD() + ", " + w.RD() + ", " + SmallCount(w, 66) + ", " + SmallCount(w, 66);
+    case 0:
+      return w.OneOf("bfe.u64|bfe.s64") + " " + w.RD() + ", " + w.RD() + ", " + SmallCount(w, 66) + ", " +
+             SmallCount(w, 66);
+    case 1:
+      return "bfi.b64 " + w.RD() + ", " + w.RD() + ", " + w.RD() + ", " + SmallCount(w, 66) + ", " + SmallCount(w, 66);
     default: return "brev.b64 " + w.RD() + ", " + w.RD();
   }
 }
@@ -115,7 +139,11 @@ std::string Moves(Writer& w) {
     case 3: return "mov.b64 {%r0, %r" + std::to_string(1 + w.random.Below(kWords - 1)) + "}, " + w.RD();
     case 4: return "mov.b64 " + w.RD() + ", " + w.D();
     case 5: return "mov.b64 " + w.RD() + ", {" + w.H() + ", " + w.H() + ", " + w.H() + ", " + w.H() + "}";
-    case 6: return "mov.u32 " + w.R() + ", " + (w.random.OneIn(2) ? w.IntegerImmediate(32) : w.OneOf("%tid.x|%tid.y|%ntid.x|%ntid.y|%ctaid.x|%ctaid.y|%nctaid.x|%laneid|%lanemask_lt|%lanemask_eq|%lanemask_ge"));
+    case 6:
+      return "mov.u32 " + w.R() + ", " +
+             (w.random.OneIn(2) ? w.IntegerImmediate(32)
+                                : w.OneOf("%tid.x|%tid.y|%ntid.x|%ntid.y|%ctaid.x|%ctaid.y|%nctaid.x|%laneid|%lanemask_"
+                                          "lt|%lanemask_eq|%lanemask_ge"));
     default: return "mov.b16 " + w.H() + ", " + w.IntegerImmediate(16);
   }
 }
@@ -124,17 +152,24 @@ std::string Single(Writer& w) {
   const std::string d = w.R() + ", ";
   const std::string round = w.OneOf(".rn|.rn|.rz|.rm|.rp"), ftz = w.OneOf("||.ftz"), sat = w.OneOf("|||.sat");
   switch (w.random.Below(9)) {
-    case 0: case 1: return w.OneOf("add|sub|mul") + w.OneOf("|" + round) + ftz + sat + ".f32 " + d + w.R() + ", " + w.FI();
+    case 0:
+    case 1: return w.OneOf("add|sub|mul") + w.OneOf("|" + round) + ftz + sat + ".f32 " + d + w.R() + ", " + w.FI();
     case 2: return "fma" + round + ftz + sat + ".f32 " + d + w.R() + ", " + w.FI() + ", " + w.FI();
-    case 3: return w.OneOf("min|max") + ftz + w.OneOf("|.NaN") + w.OneOf("||.xorsign.abs") + ".f32 " + d + w.R() + ", " + w.FI();
+    case 3:
+      return w.OneOf("min|max") + ftz + w.OneOf("|.NaN") + w.OneOf("||.xorsign.abs") + ".f32 " + d + w.R() + ", " +
+             w.FI();
     case 4: return w.OneOf("abs|neg") + ftz + ".f32 " + d + w.R();
     case 5: return "div" + round + ftz + ".f32 " + d + w.R() + ", " + w.FI();
     case 6: return w.OneOf("sqrt|rcp") + round + ftz + ".f32 " + d + w.R();
     case 7: return "copysign.f32 " + d + w.R() + ", " + w.R();
     default:
       if (!w.options.approximate) return "neg.f32 " + d + w.R();
-      if (w.random.OneIn(4)) return w.OneOf("div.full|div.approx|div.full.ftz|div.approx.ftz") + ".f32 " + d + w.R() + ", " + w.R();
-      return w.OneOf("ex2.approx|ex2.approx.ftz|lg2.approx|sin.approx|cos.approx.ftz|tanh.approx|rsqrt.approx|rsqrt.approx.ftz|rcp.approx|rcp.approx.ftz|sqrt.approx") + ".f32 " + d + w.R();
+      if (w.random.OneIn(4))
+        return w.OneOf("div.full|div.approx|div.full.ftz|div.approx.ftz") + ".f32 " + d + w.R() + ", " + w.R();
+      return w.OneOf(
+                 "ex2.approx|ex2.approx.ftz|lg2.approx|sin.approx|cos.approx.ftz|tanh.approx|rsqrt.approx|rsqrt.approx."
+                 "ftz|rcp.approx|rcp.approx.ftz|sqrt.approx") +
+             ".f32 " + d + w.R();
   }
 }
 
@@ -145,9 +180,13 @@ std::string Half(Writer& w) {
   const std::string ftz = bf16 ? "" : w.OneOf("||.ftz"), sat = bf16 ? "" : w.OneOf("||.sat");
   const std::string d = reg() + ", ";
   switch (w.random.Below(6)) {
-    case 0: case 1: return w.OneOf("add|sub|mul") + (bf16 ? ".rn" : w.OneOf("|.rn")) + ftz + sat + type + d + reg() + ", " + reg();
-    case 2: return "fma.rn" + ftz + (sat.empty() ? w.OneOf("||.relu") : sat) + type + d + reg() + ", " + reg() + ", " + reg();
-    case 3: return w.OneOf("min|max") + ftz + w.OneOf("|.NaN") + w.OneOf("||.xorsign.abs") + type + d + reg() + ", " + reg();
+    case 0:
+    case 1:
+      return w.OneOf("add|sub|mul") + (bf16 ? ".rn" : w.OneOf("|.rn")) + ftz + sat + type + d + reg() + ", " + reg();
+    case 2:
+      return "fma.rn" + ftz + (sat.empty() ? w.OneOf("||.relu") : sat) + type + d + reg() + ", " + reg() + ", " + reg();
+    case 3:
+      return w.OneOf("min|max") + ftz + w.OneOf("|.NaN") + w.OneOf("||.xorsign.abs") + type + d + reg() + ", " + reg();
     case 4: return w.OneOf("abs|neg") + ftz + type + d + reg();
     default:
       if (!w.options.approximate) return "neg" + type + d + reg();
@@ -158,7 +197,8 @@ std::string Half(Writer& w) {
 std::string Double(Writer& w) {
   const std::string d = w.D() + ", ", round = w.OneOf(".rn|.rz|.rm|.rp");
   switch (w.random.Below(6)) {
-    case 0: case 1: return w.OneOf("add|sub|mul") + w.OneOf("|" + round) + ".f64 " + d + w.D() + ", " + w.DI();
+    case 0:
+    case 1: return w.OneOf("add|sub|mul") + w.OneOf("|" + round) + ".f64 " + d + w.D() + ", " + w.DI();
     case 2: return "fma" + round + ".f64 " + d + w.D() + ", " + w.DI() + ", " + w.D();
     case 3: return w.OneOf("min|max") + ".f64 " + d + w.D() + ", " + w.D();
     case 4: return w.OneOf("abs|neg") + ".f64 " + d + w.D();
@@ -175,7 +215,8 @@ std::string IntegerConvert(Writer& w) {
   // 8-bit values may stand in wider registers.
   const std::string d = to == 8 && w.random.OneIn(2) ? w.R() : Holder(w, to);
   const std::string a = from == 8 && w.random.OneIn(2) ? w.R() : Holder(w, from);
-  return "cvt" + w.OneOf("|||.sat") + "." + w.OneOf("u|s") + std::to_string(to) + "." + w.OneOf("u|s") + std::to_string(from) + " " + d + ", " + a;
+  return "cvt" + w.OneOf("|||.sat") + "." + w.OneOf("u|s") + std::to_string(to) + "." + w.OneOf("u|s") +
+         std::to_string(from) + " " + d + ", " + a;
 }
 
 std::string FloatConvert(Writer& w) {
@@ -199,7 +240,10 @@ std::string FloatConvert(Writer& w) {
     case 13: return "cvt" + integral + ftz + "." + w.OneOf("s64|u64") + ".f32 " + w.RD() + ", " + r;
     case 14: return "cvt" + integral + ftz + "." + w.OneOf("s16|u16|s8|u8") + ".f32 " + h + ", " + r;
     case 15: return "cvt" + integral + "." + w.OneOf("s32.f16|u32.f16") + " " + w.R() + ", " + h;
-    case 16: return "cvt" + round + sat + ".f32." + (w.random.OneIn(2) ? w.OneOf("s32|u32") + " " + w.R() + ", " + r : w.OneOf("s64|u64") + " " + r + ", " + w.RD());
+    case 16:
+      return "cvt" + round + sat + ".f32." +
+             (w.random.OneIn(2) ? w.OneOf("s32|u32") + " " + w.R() + ", " + r
+                                : w.OneOf("s64|u64") + " " + r + ", " + w.RD());
     case 17: return "cvt" + round + ".f32." + w.OneOf("s16|u16|s8|u8") + " " + r + ", " + h;
     case 18: return "cvt.rn.f16." + w.OneOf("s32|u32") + " " + h + ", " + r;
     default: return "cvt.rn.f16." + w.OneOf("s16|u16|s8") + " " + w.H() + ", " + h;
@@ -209,9 +253,15 @@ std::string FloatConvert(Writer& w) {
 std::string DoubleConvert(Writer& w) {
   const std::string round = w.OneOf(".rn|.rz|.rm|.rp"), integral = w.OneOf(".rni|.rzi|.rmi|.rpi");
   switch (w.random.Below(5)) {
-    case 0: return "cvt" + round + ".f64." + (w.random.OneIn(2) ? w.OneOf("s64|u64") + " " + w.D() + ", " + w.RD() : w.OneOf("s32|u32") + " " + w.D() + ", " + w.R());
+    case 0:
+      return "cvt" + round + ".f64." +
+             (w.random.OneIn(2) ? w.OneOf("s64|u64") + " " + w.D() + ", " + w.RD()
+                                : w.OneOf("s32|u32") + " " + w.D() + ", " + w.R());
     case 1: return "cvt" + round + w.OneOf("||.ftz") + ".f32.f64 " + w.R() + ", " + w.D();
-    case 2: return "cvt" + integral + "." + (w.random.OneIn(2) ? w.OneOf("s64|u64") + ".f64 " + w.RD() : w.OneOf("s32|u32") + ".f64 " + w.R()) + ", " + w.D();
+    case 2:
+      return "cvt" + integral + "." +
+             (w.random.OneIn(2) ? w.OneOf("s64|u64") + ".f64 " + w.RD() : w.OneOf("s32|u32") + ".f64 " + w.R()) + ", " +
+             w.D();
     case 3: return "cvt" + integral + ".f64.f64 " + w.D() + ", " + w.D();
     default: return "cvt" + w.OneOf(".rn") + ".f16.f64 " + w.H() + ", " + w.D();
   }
@@ -238,13 +288,15 @@ std::string Comparison(Writer& w) {
 
 std::string Selection(Writer& w) {
   switch (w.random.Below(7)) {
-    case 0: case 1: return w.OneOf("selp.b32|selp.s32|selp.u32") + " " + w.R() + ", " + w.RI() + ", " + w.RI() + ", " + w.P();
+    case 0:
+    case 1: return w.OneOf("selp.b32|selp.s32|selp.u32") + " " + w.R() + ", " + w.RI() + ", " + w.RI() + ", " + w.P();
     case 2: return "selp.f32 " + w.R() + ", " + w.FI() + ", " + w.FI() + ", " + w.P();
     case 3: return "selp.b16 " + w.H() + ", " + w.HI() + ", " + w.H() + ", " + w.P();
     case 4: return "selp.b64 " + w.RD() + ", " + w.RDI() + ", " + w.RD() + ", " + w.P();
     case 5: return "selp.f64 " + w.D() + ", " + w.DI() + ", " + w.D() + ", " + w.P();
     default:
-      return w.random.OneIn(3) ? "not.pred " + w.P() + ", " + w.P() : w.OneOf("and.pred|or.pred|xor.pred") + " " + w.P() + ", " + w.P() + ", " + w.P();
+      return w.random.OneIn(3) ? "not.pred " + w.P() + ", " + w.P()
+                               : w.OneOf("and.pred|or.pred|xor.pred") + " " + w.P() + ", " + w.P() + ", " + w.P();
   }
 }
 
@@ -252,14 +304,22 @@ std::string Selection(Writer& w) {
 
 std::string PureInstruction(Writer& w) {
   switch (w.random.Below(22)) {
-    case 0: case 1: return Integer16(w);
-    case 2: case 3: case 4: return Integer32(w);
+    case 0:
+    case 1: return Integer16(w);
+    case 2:
+    case 3:
+    case 4: return Integer32(w);
     case 5: return Integer64(w);
-    case 6: case 7: return Bits(w);
+    case 6:
+    case 7: return Bits(w);
     case 8: return Bits64(w);
-    case 9: case 10: return Moves(w);
-    case 11: case 12: case 13: return Single(w);
-    case 14: case 15: return Half(w);
+    case 9:
+    case 10: return Moves(w);
+    case 11:
+    case 12:
+    case 13: return Single(w);
+    case 14:
+    case 15: return Half(w);
     case 16: return Double(w);
     case 17: return IntegerConvert(w);
     case 18: return FloatConvert(w);

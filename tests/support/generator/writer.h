@@ -11,10 +11,10 @@
 namespace samebits::generator {
 
 // Pools, all of them set at the kernel's start. Other registers are the frame's.
-inline constexpr int kHalves = 6;    // %h0.. : .b16
-inline constexpr int kWords = 12;    // %r0.. : .b32
-inline constexpr int kLongs = 5;     // %rd0.. : .b64
-inline constexpr int kDoubles = 4;   // %d0.. : .f64, never NaN with a payload of its own
+inline constexpr int kHalves = 6;      // %h0.. : .b16
+inline constexpr int kWords = 12;      // %r0.. : .b32
+inline constexpr int kLongs = 5;       // %rd0.. : .b64
+inline constexpr int kDoubles = 4;     // %d0.. : .f64, never NaN with a payload of its own
 inline constexpr int kPredicates = 5;  // %p0.. : .pred
 
 class Writer {
@@ -29,7 +29,7 @@ class Writer {
   std::string IntegerImmediate(int bits);
   std::string FloatImmediate();
   std::string DoubleImmediate();
-  std::string RI() { return random.OneIn(3) ? IntegerImmediate(32) : R(); }       // word or literal
+  std::string RI() { return random.OneIn(3) ? IntegerImmediate(32) : R(); }  // word or literal
   std::string HI() { return random.OneIn(4) ? IntegerImmediate(16) : H(); }
   std::string RDI() { return random.OneIn(3) ? IntegerImmediate(64) : RD(); }
   std::string FI() { return random.OneIn(4) ? FloatImmediate() : R(); }

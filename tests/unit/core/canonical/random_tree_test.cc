@@ -31,13 +31,19 @@ class Grower {
   Tree Constant(Format f) {
     const int width = expr::FormatBits(f);
     const uint64_t sign = uint64_t{1} << (width - 1);
-    const uint64_t one = f == Format::kF32 ? 0x3f800000 : f == Format::kF64 ? 0x3ff0000000000000 : f == Format::kF16 ? 0x3c00 : 0x3f80;
+    const uint64_t one = f == Format::kF32   ? 0x3f800000
+                         : f == Format::kF64 ? 0x3ff0000000000000
+                         : f == Format::kF16 ? 0x3c00
+                                             : 0x3f80;
     switch (random_.Below(7)) {
-      case 0: case 1: return C(0, width);
+      case 0:
+      case 1: return C(0, width);
       case 2: return C(sign, width);
       case 3: return C(one, width);
       case 4: return C(one | sign, width);
-      default: return C(f == Format::kF64 ? generator::AdversarialDouble(random_) : generator::AdversarialWord(random_), width);
+      default:
+        return C(f == Format::kF64 ? generator::AdversarialDouble(random_) : generator::AdversarialWord(random_),
+                 width);
     }
   }
 
@@ -58,34 +64,45 @@ class Grower {
   Tree Float(Format f, int depth) {
     const int width = expr::FormatBits(f);
     if (depth == 0) return random_.OneIn(3) ? Constant(f) : Leaf(width);
-    const auto sub = [&] { return Float(f, depth - 1 - static_cast<int>(random_.Below(static_cast<uint32_t>(depth)))); };
+    const auto sub = [&] {
+      return Float(f, depth - 1 - static_cast<int>(random_.Below(static_cast<uint32_t>(depth))));
+    };
     const uint64_t ftz = f == Format::kF32 || f == Format::kF16 ? (random_.OneIn(3) ? Attr::kFtz : 0) : 0;
     switch (random_.Below(17)) {
-      case 0: case 1: case 2: return F(Fn::kFAdd, f, {sub(), sub()}, Rounding(f), Flags(f));
-      case 3: case 4: return F(Fn::kFMul, f, {sub(), sub()}, Rounding(f), Flags(f));
+      case 0:
+      case 1:
+      case 2: return F(Fn::kFAdd, f, {sub(), sub()}, Rounding(f), Flags(f));
+      case 3:
+      case 4: return F(Fn::kFMul, f, {sub(), sub()}, Rounding(f), Flags(f));
       case 5: {
         const Tree a = sub();
         return F(Fn::kFMul, f, {a, a}, Rounding(f), Flags(f) & ~Attr::kSat);
       }
-      case 6: case 7: return F(Fn::kFFma, f, {sub(), sub(), sub()}, Rounding(f), Flags(f) & ~Attr::kContract);
+      case 6:
+      case 7: return F(Fn::kFFma, f, {sub(), sub(), sub()}, Rounding(f), Flags(f) & ~Attr::kContract);
       case 8: {
         const Tree a = sub();
-        return F(Fn::kFFma, f, {a, random_.OneIn(3) ? Flip(a) : a, random_.OneIn(2) ? C(0, width) : sub()}, Rounding(f), Flags(f) & ~Attr::kContract);
+        return F(Fn::kFFma, f, {a, random_.OneIn(3) ? Flip(a) : a, random_.OneIn(2) ? C(0, width) : sub()}, Rounding(f),
+                 Flags(f) & ~Attr::kContract);
       }
       case 9: {
         const Tree a = sub();
-        return F(random_.OneIn(2) ? Fn::kFMin : Fn::kFMax, f, {a, random_.OneIn(3) ? a : sub()}, Round::kNone, ftz | (random_.OneIn(2) ? Attr::kNanFlag : 0));
+        return F(random_.OneIn(2) ? Fn::kFMin : Fn::kFMax, f, {a, random_.OneIn(3) ? a : sub()}, Round::kNone,
+                 ftz | (random_.OneIn(2) ? Attr::kNanFlag : 0));
       }
       case 10: return F(random_.OneIn(2) ? Fn::kFNeg : Fn::kFAbs, f, {sub()}, Round::kNone, ftz);
-      case 11: case 12: return Flip(sub());
+      case 11:
+      case 12: return Flip(sub());
       case 13: {
         const Tree a = sub();
         return Select(Predicate(depth - 1), a, random_.OneIn(3) ? a : sub());
       }
       case 14: return ConvertTo(f, depth);
-      case 15: return F(random_.OneIn(2) ? Fn::kFDiv : Fn::kFMul, f, {sub(), sub()}, Rounding(f), f == Format::kF32 ? ftz : 0);
+      case 15:
+        return F(random_.OneIn(2) ? Fn::kFDiv : Fn::kFMul, f, {sub(), sub()}, Rounding(f), f == Format::kF32 ? ftz : 0);
       default:
-        if (f == Format::kF32) return Concat({random_.OneIn(3) ? Integer(16, depth - 1) : C(0, 16), Float(Format::kBf16, depth - 1)});
+        if (f == Format::kF32)
+          return Concat({random_.OneIn(3) ? Integer(16, depth - 1) : C(0, 16), Float(Format::kBf16, depth - 1)});
         return sub();
     }
   }
@@ -102,7 +119,12 @@ class Grower {
           default: return Convert(Fn::kIntToF, f, Format::kS32, Integer(32, depth - 1), Rounding(f));
         }
       case Format::kF64: return Convert(Fn::kIntToF, f, Format::kS64, Integer(64, depth - 1), Rounding(f));
-      default: return Convert(Fn::kFConvert, f, Format::kF32, Float(Format::kF32, depth - 1), random_.OneIn(2) ? Round::kRn : Round::kRz, random_.OneIn(6) ? Attr::kRelu : f == Format::kF16 ? ftz : 0);
+      default:
+        return Convert(Fn::kFConvert, f, Format::kF32, Float(Format::kF32, depth - 1),
+                       random_.OneIn(2) ? Round::kRn : Round::kRz,
+                       random_.OneIn(6)    ? Attr::kRelu
+                       : f == Format::kF16 ? ftz
+                                           : 0);
     }
   }
 
@@ -113,9 +135,13 @@ class Grower {
       return C(random_.Pick(kSpecial) & static_cast<uint64_t>((uint128{1} << width) - 1), width);
     }
     const auto sub = [&] { return Integer(width, depth - 1); };
-    static constexpr Fn kFns[] = {Fn::kIAdd, Fn::kIAdd, Fn::kAnd, Fn::kOr, Fn::kXor, Fn::kIMin, Fn::kIMax, Fn::kIMul, Fn::kIMulHi};
+    static constexpr Fn kFns[] = {Fn::kIAdd, Fn::kIAdd, Fn::kAnd,  Fn::kOr,    Fn::kXor,
+                                  Fn::kIMin, Fn::kIMax, Fn::kIMul, Fn::kIMulHi};
     switch (random_.Below(8)) {
-      case 0: case 1: case 2: case 3: {
+      case 0:
+      case 1:
+      case 2:
+      case 3: {
         const Fn fn = random_.Pick(kFns);
         const Tree a = sub();
         const bool has_sign = fn == Fn::kIMin || fn == Fn::kIMax || fn == Fn::kIMulHi;
@@ -123,7 +149,8 @@ class Grower {
       }
       case 4: {
         static constexpr Fn kShifts[] = {Fn::kShl, Fn::kShr, Fn::kSar};
-        return I(random_.Pick(kShifts), width, {sub(), random_.OneIn(2) ? C(random_.Below(4) * 9, 32) : Integer(32, 0)});
+        return I(random_.Pick(kShifts), width,
+                 {sub(), random_.OneIn(2) ? C(random_.Below(4) * 9, 32) : Integer(32, 0)});
       }
       case 5: return I(random_.OneIn(2) ? Fn::kNot : Fn::kINeg, width, {sub()});
       case 6: return Select(Predicate(depth - 1), sub(), sub());
@@ -133,34 +160,44 @@ class Grower {
 
   // Cuts and joins.
   Tree Bits(int width, int depth) {
-    if (depth == 0 || width < 16) return width % 8 == 0 ? Leaf(width) : Extract(static_cast<int>(random_.Below(9)), width, Leaf(32));
+    if (depth == 0 || width < 16)
+      return width % 8 == 0 ? Leaf(width) : Extract(static_cast<int>(random_.Below(9)), width, Leaf(32));
     switch (random_.Below(4)) {
-      case 0: return Extract(static_cast<int>(random_.Below(static_cast<uint32_t>(64 - width + 1))), width, Bits(64, depth - 1));
+      case 0:
+        return Extract(static_cast<int>(random_.Below(static_cast<uint32_t>(64 - width + 1))), width,
+                       Bits(64, depth - 1));
       case 1: {
         const int low = random_.OneIn(4) ? 4 : width / 2;
         const Tree whole = Bits(width, depth - 1);
-        return Concat({Extract(0, low, whole), random_.OneIn(3) ? Extract(low, width - low, whole) : Bits(width - low, depth - 1)});
+        return Concat({Extract(0, low, whole),
+                       random_.OneIn(3) ? Extract(low, width - low, whole) : Bits(width - low, depth - 1)});
       }
       case 2: return width == 64 ? Bits(width, depth - 1) : Flip(Bits(width, depth - 1));
-      default: return width == 32 ? Float(Format::kF32, depth - 1) : width == 16 ? Float(Format::kF16, depth - 1) : Integer(width, depth - 1);
+      default:
+        return width == 32   ? Float(Format::kF32, depth - 1)
+               : width == 16 ? Float(Format::kF16, depth - 1)
+                             : Integer(width, depth - 1);
     }
   }
 
   Tree Predicate(int depth) {
     if (depth <= 0) return Comparison(Fn::kICompare, Compare::kLt, Format::kB32, Leaf(32), Leaf(32), Attr::kSigned);
-    static constexpr Compare kAll[] = {Compare::kEq, Compare::kNe, Compare::kLt, Compare::kLe, Compare::kGt, Compare::kGe,
-                                       Compare::kEqu, Compare::kNeu, Compare::kLtu, Compare::kLeu, Compare::kGtu,
-                                       Compare::kGeu, Compare::kNum, Compare::kNan};
+    static constexpr Compare kAll[] = {Compare::kEq,  Compare::kNe,  Compare::kLt,  Compare::kLe,  Compare::kGt,
+                                       Compare::kGe,  Compare::kEqu, Compare::kNeu, Compare::kLtu, Compare::kLeu,
+                                       Compare::kGtu, Compare::kGeu, Compare::kNum, Compare::kNan};
     static constexpr Format kFormats[] = {Format::kF32, Format::kF32, Format::kF16, Format::kBf16};
     switch (random_.Below(5)) {
-      case 0: case 1: {
+      case 0:
+      case 1: {
         const Format f = random_.Pick(kFormats);
-        return Comparison(Fn::kFCompare, random_.Pick(kAll), f, Float(f, depth - 1), Float(f, depth - 1), f == Format::kF32 && random_.OneIn(3) ? Attr::kFtz : 0);
+        return Comparison(Fn::kFCompare, random_.Pick(kAll), f, Float(f, depth - 1), Float(f, depth - 1),
+                          f == Format::kF32 && random_.OneIn(3) ? Attr::kFtz : 0);
       }
       case 2: {
         const Compare c = kAll[random_.Below(6)];
         const bool is_signed = c != Compare::kEq && c != Compare::kNe && random_.OneIn(2);
-        return Comparison(Fn::kICompare, c, Format::kB32, Integer(32, depth - 1), Integer(32, depth - 1), is_signed ? Attr::kSigned : 0);
+        return Comparison(Fn::kICompare, c, Format::kB32, Integer(32, depth - 1), Integer(32, depth - 1),
+                          is_signed ? Attr::kSigned : 0);
       }
       case 3: return I(Fn::kNot, 1, {Predicate(depth - 1)});
       default: {
@@ -185,7 +222,8 @@ TEST_F(RandomTreeTest, RewritesAreExactInBits) {
   generator::Random random(seed);
   Grower grower(random);
   int failures = 0;
-  for (uint64_t i = 0; i < kTrees && failures < 5; ++i) failures += !SameBits(grower.Any(1 + static_cast<int>(random.Below(4))), random, kMemories);
+  for (uint64_t i = 0; i < kTrees && failures < 5; ++i)
+    failures += !SameBits(grower.Any(1 + static_cast<int>(random.Below(4))), random, kMemories);
   for (int i = 0; i < kRewriteCount; ++i) {
     const auto rewrite = static_cast<Rewrite>(i);
     std::cout << on.hits(rewrite) << " " << RewriteText(rewrite) << "\n";

@@ -1,7 +1,6 @@
-#include "core/canonical/rewrite.h"
-
 #include <set>
 
+#include "core/canonical/rewrite.h"
 #include "tests/unit/core/canonical/tree.h"
 
 namespace samebits::canonical {
@@ -14,9 +13,15 @@ constexpr uint64_t kFtz = Attr::kFtz, kSat = Attr::kSat, kSigned = Attr::kSigned
 const Tree x = X(0, 32), y = X(1, 32), z = X(2, 32), hx = X(0, 16), hy = X(1, 16), dx = X(0, 64), dy = X(1, 64);
 const Tree zero = C(0, 32), minus_zero = C(kMinusZero, 32), one = C(kOne, 32);
 
-Tree Add(Tree a, Tree b, uint64_t flags = 0, Round round = Round::kRn) { return F(Fn::kFAdd, kF, {a, b}, round, flags); }
-Tree Mul(Tree a, Tree b, uint64_t flags = 0, Round round = Round::kRn) { return F(Fn::kFMul, kF, {a, b}, round, flags); }
-Tree Fma(Tree a, Tree b, Tree c, uint64_t flags = 0, Round round = Round::kRn) { return F(Fn::kFFma, kF, {a, b, c}, round, flags); }
+Tree Add(Tree a, Tree b, uint64_t flags = 0, Round round = Round::kRn) {
+  return F(Fn::kFAdd, kF, {a, b}, round, flags);
+}
+Tree Mul(Tree a, Tree b, uint64_t flags = 0, Round round = Round::kRn) {
+  return F(Fn::kFMul, kF, {a, b}, round, flags);
+}
+Tree Fma(Tree a, Tree b, Tree c, uint64_t flags = 0, Round round = Round::kRn) {
+  return F(Fn::kFFma, kF, {a, b, c}, round, flags);
+}
 Tree Abs(Tree a) { return F(Fn::kFAbs, kF, {a}, Round::kNone); }
 Tree Neg(Tree a, Format f = kF, uint64_t flags = 0) { return F(Fn::kFNeg, f, {a}, Round::kNone, flags); }
 Tree Min(Tree a, Tree b, uint64_t flags = 0) { return F(Fn::kFMin, kF, {a, b}, Round::kNone, flags); }
@@ -81,7 +86,8 @@ std::vector<Applies> AllThatApply() {
       {Rewrite::kIdempotent, Min(sum, sum), sum},
       {Rewrite::kIdempotent, Min(Add(x, y, kFtz), Add(x, y, kFtz), kFtz | kNan), Add(x, y, kFtz)},
       {Rewrite::kMultiset, Op(Fn::kIAdd, x, Op(Fn::kIAdd, y, z)), Op(Fn::kIAdd, Op(Fn::kIAdd, z, x), y)},
-      {Rewrite::kMultiset, Op(Fn::kXor, x, Op(Fn::kXor, y, C(5, 32))), Op(Fn::kXor, Op(Fn::kXor, C(4, 32), y), Op(Fn::kXor, x, C(1, 32)))},
+      {Rewrite::kMultiset, Op(Fn::kXor, x, Op(Fn::kXor, y, C(5, 32))),
+       Op(Fn::kXor, Op(Fn::kXor, C(4, 32), y), Op(Fn::kXor, x, C(1, 32)))},
       {Rewrite::kMultiset, Min(x, Min(y, z)), Min(Min(z, y), x)},
       {Rewrite::kMultiset, Min(C(kOne, 32), Min(y, C(kOne, 32))), Min(y, C(kOne, 32))},
       {Rewrite::kIdentity, Op(Fn::kIAdd, x, C(0, 32)), x},
@@ -101,19 +107,24 @@ std::vector<DoesNotApply> AllThatDoNot() {
   const Tree square = Mul(x, x), sum = Add(x, y), sum_b = F(Fn::kFAdd, kB, {hx, hy});
   const auto f16 = [](Fn fn, std::vector<Tree> c) { return F(fn, kH, std::move(c)); };
   return {
-      {Rewrite::kAddZero, Add(x, zero)},                           // -0, NaN payloads
-      {Rewrite::kAddZero, Add(sum, zero)},                         // -0 + -0
-      {Rewrite::kAddZero, Add(Mul(x, y), zero)},                   // underflow to -0
-      {Rewrite::kAddZero, Add(square, zero, kFtz)},                // subnormal squares
+      {Rewrite::kAddZero, Add(x, zero)},             // -0, NaN payloads
+      {Rewrite::kAddZero, Add(sum, zero)},           // -0 + -0
+      {Rewrite::kAddZero, Add(Mul(x, y), zero)},     // underflow to -0
+      {Rewrite::kAddZero, Add(square, zero, kFtz)},  // subnormal squares
       {Rewrite::kAddZero, Add(square, zero, 0, Round::kRm)},
-      {Rewrite::kAddZero, Add(Fma(x, y, zero), zero)},             // underflow to -0
+      {Rewrite::kAddZero, Add(Fma(x, y, zero), zero)},                              // underflow to -0
       {Rewrite::kAddZero, f16(Fn::kFAdd, {F(Fn::kFMul, kB, {hx, hx}), C(0, 16)})},  // bf16's NaN is none of f16's
-      {Rewrite::kAddZero, F(Fn::kFAdd, kD, {Convert(Fn::kIntToF, kD, Format::kS32, x, Round::kRn), C(0, 64)}, Round::kRz)},
-      {Rewrite::kAddZero, Add(Add(Convert(Fn::kFConvert, kF, kB, F(Fn::kFAdd, kB, {F(Fn::kFAbs, kB, {hx}, Round::kNone), hy}), Round::kNone, kFtz), y), zero)},  // a flushed bf16
+      {Rewrite::kAddZero,
+       F(Fn::kFAdd, kD, {Convert(Fn::kIntToF, kD, Format::kS32, x, Round::kRn), C(0, 64)}, Round::kRz)},
+      {Rewrite::kAddZero,
+       Add(Add(Convert(Fn::kFConvert, kF, kB, F(Fn::kFAdd, kB, {F(Fn::kFAbs, kB, {hx}, Round::kNone), hy}),
+                       Round::kNone, kFtz),
+               y),
+           zero)},  // a flushed bf16
       {Rewrite::kAddMinusZero, Add(x, minus_zero)},
       {Rewrite::kAddMinusZero, Add(sum, minus_zero, kFtz)},
       {Rewrite::kAddMinusZero, Add(sum, minus_zero, kSat)},
-      {Rewrite::kAddMinusZero, Add(Widened(hx), minus_zero)},      // keeps NaN patterns
+      {Rewrite::kAddMinusZero, Add(Widened(hx), minus_zero)},  // keeps NaN patterns
       {Rewrite::kAddMinusZero, f16(Fn::kFAdd, {sum_b, C(0x8000, 16)})},
       {Rewrite::kZeroOutward, Add(Add(x, zero, kFtz), y, kFtz)},
       {Rewrite::kZeroOutward, Add(Add(x, zero), y, 0, Round::kRz)},
@@ -213,7 +224,7 @@ TEST_F(RewriteTreeTest, CasesAreExactInBits) {
 // Forms that share their node have to be equal in bits; these are not, and so may not.
 TEST_F(RewriteTreeTest, DifferentBitsStayApart) {
   const std::pair<Tree, Tree> pairs[] = {
-      {Mul(Flip(x), y), Flip(Mul(x, y))},          // the sign of NaN
+      {Mul(Flip(x), y), Flip(Mul(x, y))},  // the sign of NaN
       {Neg(x), Flip(x)},
       {Abs(x), Op(Fn::kAnd, x, C(0x7fffffff, 32))},
       {Add(x, zero), x},
@@ -221,7 +232,8 @@ TEST_F(RewriteTreeTest, DifferentBitsStayApart) {
       {Less(x, y), Comparison(Fn::kFCompare, Compare::kLtu, kF, x, y)},
       {I(Fn::kNot, 1, {Less(x, y)}), Comparison(Fn::kFCompare, Compare::kLe, kF, y, x)},
       {Op(Fn::kIMin, x, y), Op(Fn::kIMin, x, y, kSigned)},
-      {Comparison(Fn::kICompare, Compare::kEq, Format::kB32, x, y), Comparison(Fn::kICompare, Compare::kEq, Format::kB64, dx, dy)},
+      {Comparison(Fn::kICompare, Compare::kEq, Format::kB32, x, y),
+       Comparison(Fn::kICompare, Compare::kEq, Format::kB64, dx, dy)},
       {F(Fn::kFAdd, kH, {hx, hy}), F(Fn::kFAdd, kB, {hx, hy})},
       {Fma(x, y, z), Add(Mul(x, y), z)},
   };

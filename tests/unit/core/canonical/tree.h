@@ -23,8 +23,8 @@ using expr::Round;
 
 struct Tree {
   Fn fn = Fn::kLeaf;
-  uint64_t attr = 0;   // kLeaf: which; kConst: value
-  int width = 0;       // of the result; kLeaf: of what is read
+  uint64_t attr = 0;  // kLeaf: which; kConst: value
+  int width = 0;      // of the result; kLeaf: of what is read
   std::vector<Tree> children;
 };
 
@@ -75,7 +75,9 @@ inline Tree Concat(std::vector<Tree> parts) {
   }
   return t;
 }
-inline Tree Extract(int offset, int width, Tree a) { return {Fn::kExtract, static_cast<uint64_t>(offset), width, {std::move(a)}}; }
+inline Tree Extract(int offset, int width, Tree a) {
+  return {Fn::kExtract, static_cast<uint64_t>(offset), width, {std::move(a)}};
+}
 
 // Sixteen leaves of sixteen bytes each.
 class LeafMemory : public expr::Memory {
@@ -89,7 +91,8 @@ class LeafMemory : public expr::Memory {
   // f64 where `wide`, else words.
   void Fill(generator::Random& random, bool wide) {
     for (size_t i = 0; i < sizeof bytes_; i += 8) {
-      uint64_t word = generator::AdversarialWord(random) | static_cast<uint64_t>(generator::AdversarialWord(random)) << 32;
+      uint64_t word = generator::AdversarialWord(random) | static_cast<uint64_t>(generator::AdversarialWord(random))
+                                                               << 32;
       if (wide) word = generator::AdversarialDouble(random);
       std::memcpy(bytes_ + i, &word, 8);
     }
@@ -155,8 +158,10 @@ class TreeTest : public ::testing::Test {
       }
       if (t.width >= 16 && !FactsHold(t, rewritten.node, static_cast<uint64_t>(a->bits))) return false;
       if (a->bits == b->bits) continue;
-      if (wide && t.width == 64 && IsNan(static_cast<uint64_t>(a->bits)) && IsNan(static_cast<uint64_t>(b->bits))) continue;
-      ADD_FAILURE() << Print(t) << "\n gives " << std::hex << static_cast<uint64_t>(b->bits) << ", rewritten " << static_cast<uint64_t>(a->bits);
+      if (wide && t.width == 64 && IsNan(static_cast<uint64_t>(a->bits)) && IsNan(static_cast<uint64_t>(b->bits)))
+        continue;
+      ADD_FAILURE() << Print(t) << "\n gives " << std::hex << static_cast<uint64_t>(b->bits) << ", rewritten "
+                    << static_cast<uint64_t>(a->bits);
       return false;
     }
     return true;
@@ -192,7 +197,8 @@ class TreeTest : public ::testing::Test {
     std::snprintf(text, sizeof text, "0x%llx:%d", static_cast<unsigned long long>(t.attr), t.width);
     if (t.fn == Fn::kConst) return text;
     std::string out(expr::FnName(t.fn));
-    out += t.fn == Fn::kConcat || t.fn == Fn::kExtract ? "[" + std::to_string(t.attr) + "]" : expr::AttrName(t.fn, t.attr);
+    out +=
+        t.fn == Fn::kConcat || t.fn == Fn::kExtract ? "[" + std::to_string(t.attr) + "]" : expr::AttrName(t.fn, t.attr);
     if (Attr::Decode(t.attr).flags & Attr::kSigned) out += ".signed";
     out += ":" + std::to_string(t.width) + "(";
     for (size_t i = 0; i < t.children.size(); ++i) out += (i ? ", " : "") + Print(t.children[i]);

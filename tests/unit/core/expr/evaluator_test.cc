@@ -131,7 +131,8 @@ TEST_F(EvaluatorTest, UndefinedAndInexactSpread) {
 }
 
 TEST_F(EvaluatorTest, BitsMove) {
-  const Scalar joined = Make(Fn::kConcat, 16 | 8 << 8 | 8 << 16, 32, {Const(0x1234, 16), Const(0x56, 8), Const(0x78, 8)});
+  const Scalar joined =
+      Make(Fn::kConcat, 16 | 8 << 8 | 8 << 16, 32, {Const(0x1234, 16), Const(0x56, 8), Const(0x78, 8)});
   EXPECT_EQ(static_cast<uint64_t>(Value(joined, 32).bits), 0x78561234u);
   EXPECT_EQ(static_cast<uint64_t>(Value(Make(Fn::kExtract, 12, 8, {joined}), 8).bits), 0x61u);
   EXPECT_EQ(static_cast<uint64_t>(Value(Make(Fn::kSignExtend, 8, 32, {Const(0x80, 8)}), 32).bits), 0xffffff80u);
@@ -240,7 +241,8 @@ TEST(SpelledTest, FollowsTheIsa) {
   for (const SpelledCase& c : cases) {
     const Computed r = ComputeSpelled(c.spelling, c.operands);
     EXPECT_TRUE(r.known) << c.spelling;
-    EXPECT_EQ(static_cast<uint64_t>(r.bits), c.result) << c.spelling << std::hex << " gives " << static_cast<uint64_t>(r.bits);
+    EXPECT_EQ(static_cast<uint64_t>(r.bits), c.result)
+        << c.spelling << std::hex << " gives " << static_cast<uint64_t>(r.bits);
   }
   EXPECT_FALSE(ComputeSpelled("sad.u32", std::vector<uint128>{1, 2, 3}).known);
   EXPECT_FALSE(ComputeSpelled("", {}).known);
