@@ -451,7 +451,17 @@ bool Builder::BuildUnrewritten(Fn fn, uint64_t attr, int width, const Scalar* c,
   return Plain(fn, attr, width, 0, c, count, out);
 }
 
-// Two constants of a float min or max are both kept out: the pair stays an ordinary node.
+// min or max of two float constants, where both are plain numbers that no flush changes: by value, with -0 < +0.
+std::optional<uint64_t> FoldFloatExtreme(Fn fn, const Attr& attr, int width, uint64_t a, uint64_t b) {
+  const int exponent_bits = attr.to == Format::kF32 ? 8 : attr.to == Format::kF64 ? 11 : attr.to == Format::kF16 ? 5 : attr.to == Format::kBf16 ? 8 : 0;
+  if (exponent_bits == 0 || (attr.flags & ~Attr::kNanFlag) != 0) return std::nullopt;
+  const uint64_t sign = SignBit(width), infinity = ((uint64_t{1} << exponent_bits) - 1) << (width - 1 - exponent_bits);
+  if ((a & ~sign) > infinity || (b & ~sign) > infinity) return std::nullopt;
+  auto order = [sign](uint64_t v) { return v & sign ? -static_cast<int64_t>(v & ~sign) - 1 : static_cast<int64_t>(v); };
+  return (order(a) < order(b)) == (fn == Fn::kFMin) ? a : b;
+}
+
+// Two constants of a float min or max that do not fold are both kept out: the pair stays an ordinary node.
 bool Builder::BuildMultiset(Fn fn, uint64_t attr, int width, const Scalar& a, const Scalar& b, Scalar* out) {
   const bool is_float = fn == Fn::kFMin || fn == Fn::kFMax;
   const bool idempotent = fn != Fn::kIAdd && fn != Fn::kXor;
@@ -469,6 +479,13 @@ bool Builder::BuildMultiset(Fn fn, uint64_t attr, int width, const Scalar& a, co
     Hit(Rewrite::kFoldConst);
     SetConst(FoldInteger(fn, attr, width, va, vb), width, out);
     return true;
+  }
+  if (ca && cb && is_float) {
+    if (const auto folded = FoldFloatExtreme(fn, decoded, width, va, vb)) {
+      Hit(Rewrite::kFoldConst);
+      SetConst(*folded, width, out);
+      return true;
+    }
   }
   if (ca && cb && va == vb && keeps(a)) {
     *out = a;
@@ -582,8 +599,12 @@ bool Builder::BuildMultiset(Fn fn, uint64_t attr, int width, const Scalar& a, co
       join(all_used, sum);
     }
     if (value) {
-      if (constant && is_float && *value != *constant) return pair();
-      constant = constant && !is_float ? FoldInteger(fn, attr, width, *constant, *value) : *value;
+      if (constant && is_float && *value != *constant) {
+        constant = FoldFloatExtreme(fn, decoded, width, *constant, *value);
+        if (!constant) return pair();
+      } else {
+        constant = constant && !is_float ? FoldInteger(fn, attr, width, *constant, *value) : *value;
+      }
     }
     refs[which] = {s->node, s->slots, maps[which]};
     ++which;
@@ -660,6 +681,26 @@ bool Builder::BuildSelect(int width, Scalar* c, Scalar* out) {
 // Within a group the order of products is irrelevant in bits: the pairs are sorted.
 bool Builder::BuildMatrixStep(uint64_t attr, int width, Scalar* c, Scalar* out) {
   SettleScalar(&c[0]);
+  // A step of zero products gives the accumulator back: it has no more fraction bits than the sum keeps, and neither
+  // a matrix result nor the constant +0 is -0 or a NaN of another pattern.
+  auto all_zero = [&](NodeId id) {
+    uint64_t value;
+    const expr::Node& n = nodes_[id];
+    if (n.fn != Fn::kVector || n.slots != 0) return false;
+    for (int i = 0; i < n.children; ++i)
+      if (!nodes_.IsConst(nodes_.child(id, i).node, &value) || value != 0) return false;
+    return true;
+  };
+  const expr::Node& acc = nodes_[c[0].node];
+  uint64_t value;
+  const bool exact = (acc.fn == Fn::kMatrixStep && acc.attr == attr && acc.width == width) ||
+                     (nodes_.IsConst(c[0].node, &value) && value == 0);
+  constexpr uint64_t kRuleMask = 15;  // 0: a truncated sum (symexec/exec_matrix.cc)
+  if (exact && (attr & kRuleMask) == 0 && all_zero(c[1].node) && all_zero(c[2].node)) {
+    Hit(Rewrite::kMatrixZeroStep);
+    *out = c[0];
+    return true;
+  }
   return Plain(Fn::kMatrixStep, attr, width, 0, c, 3, out);
 }
 

@@ -28,6 +28,7 @@ namespace samebits::canonical {
   X(kSelectNot, "select(not p, a, b) -> select(p, b, a)")                                                      \
   X(kIdempotent, "op(a, a) -> a for and, or, integer min and max, and float min and max of canonical values")  \
   X(kMultiset, "associative and commutative in bits: operands flatten to a multiset")                          \
+  X(kMatrixZeroStep, "matrix step of zero products on a matrix result or +0 -> the accumulator")                       \
   X(kIdentity, "x + 0, x * 1, x & ~0, x | 0, x ^ 0, shift by 0 on integers -> x")
 
 enum class Rewrite {

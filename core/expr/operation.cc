@@ -326,6 +326,15 @@ int OperandWidth(Fn fn, uint64_t word, int width, int i) {
 
 uint64_t ComputeMatrixStep(uint64_t attr, uint64_t accumulator, std::span<const uint64_t> a,
                            std::span<const uint64_t> b) {
+  if ((attr & 15) == kIntegerMatrixRule) {
+    auto integers = [](Format f, std::span<const uint64_t> bytes) {
+      std::vector<int32_t> v;
+      for (const uint64_t x : bytes) v.push_back(f == Format::kS8 ? static_cast<int8_t>(x) : static_cast<uint8_t>(x));
+      return v;
+    };
+    return sf::IntegerDot(integers(static_cast<Format>(attr >> 32 & 255), a), integers(static_cast<Format>(attr >> 40 & 255), b),
+                          static_cast<uint32_t>(accumulator), (attr >> 4 & 15) == 1);
+  }
   sf::MatrixUnit unit;
   unit.rule = static_cast<sf::MatrixRule>(attr & 15);
   unit.result = static_cast<sf::MatrixResult>(attr >> 4 & 15);

@@ -28,6 +28,10 @@ Computed Compute(Fn fn, uint64_t attr, int width, std::span<const uint128> opera
 // Bits that operand `i` of a node has; 0 where the operand's own width decides (kExtract, kIsa).
 int OperandWidth(Fn fn, uint64_t attr, int width, int i);
 
+// Rule of a matrix step on integers, beside softfloat::MatrixRule: exact products added to a 32-bit accumulator that
+// wraps, or clamps once at the end of the step when the next four bits are 1.
+inline constexpr uint64_t kIntegerMatrixRule = 14;
+
 // One step of a matrix unit: `a` and `b` are element patterns of a group.
 uint64_t ComputeMatrixStep(uint64_t attr, uint64_t accumulator, std::span<const uint64_t> a,
                            std::span<const uint64_t> b);

@@ -1,5 +1,6 @@
 // Integer, logic, shift and move instructions (PTX ISA 9.7.1, 9.7.8, 9.7.9).
 
+#include <algorithm>
 #include <bit>
 
 #include "core/symexec/machine.h"
@@ -297,6 +298,21 @@ bool Machine::ExecBits(const Inst& in) {
       if (!CheckMods(in, {})) return false;
       if (!operand(1, &a) || !operand(2, &b) || !Get(Op(in, 3), 32, false, &c)) return false;
       if (!AsInt(&c) || !c.is_uniform_const()) return Generic(in, 32, {32, 32, 32});
+      if (AsInt(&a) && AsInt(&b) && a.buffer == 0 && b.buffer == 0 && !symbolic_.HasTerms(a.symbolic) && !symbolic_.HasTerms(b.symbolic)) {
+        if (!Actual(&a, 32, false) || !Actual(&b, 32, false)) return false;
+        const uint32_t selectors = static_cast<uint32_t>(c.constant);
+        return Pointwise(a, b, 32, [selectors](int64_t p, int64_t q) {
+                 const uint64_t pair = static_cast<uint32_t>(p) | static_cast<uint64_t>(q) << 32;
+                 uint32_t out = 0;
+                 for (int i = 0; i < 4; ++i) {
+                   const uint32_t selector = selectors >> (4 * i) & 15;
+                   uint32_t byte = static_cast<uint32_t>(pair >> (8 * (selector & 7))) & 255;
+                   if (selector & 8) byte = byte & 128 ? 255 : 0;
+                   out |= byte << (8 * i);
+                 }
+                 return static_cast<int64_t>(out);
+               }, &r) && Set(Op(in, 0), std::move(r));
+      }
       Value pair;
       if (!Concat({a, b}, &pair)) return false;
       std::vector<Value> bytes(4);
@@ -390,8 +406,35 @@ bool Machine::ExecMove(const Inst& in) {
     if (!Get(Op(in, 1), 1, false, &v)) return false;
     return Set(Op(in, 0), std::move(v));
   }
+  if (matrix_in_use_ && Op(in, 1).kind == isa::OperandKind::kRegister && !Op(in, 1).negated)
+    return MoveInFlight(in, width);
   if (!Get(Op(in, 1), width, isa::IsFloat(type), &v)) return false;
   return Set(Op(in, 0), std::move(v));
+}
+
+// A register that an asynchronous matrix instruction may still write is renamed by a move, not read: the assembler
+// keeps both in one place, and so the destination is in flight as its source is.
+bool Machine::MoveInFlight(const Inst& in, int width) {
+  const size_t groups = shared_.matrix.size();
+  const size_t source = (first_register_ + Op(in, 1).reg) * groups;
+  const std::vector<uint32_t> flight(in_flight_.begin() + static_cast<ptrdiff_t>(source),
+                                     in_flight_.begin() + static_cast<ptrdiff_t>(source + groups));
+  std::fill_n(in_flight_.begin() + static_cast<ptrdiff_t>(source), groups, 0);
+  Value v;
+  const bool ok = Get(Op(in, 1), width, false, &v);
+  std::copy(flight.begin(), flight.end(), in_flight_.begin() + static_cast<ptrdiff_t>(source));
+  if (!ok || !Set(Op(in, 0), std::move(v))) return false;
+  const Operand& d = Op(in, 0);
+  const int parts = d.kind == isa::OperandKind::kVector ? static_cast<int>(d.count) : 1;
+  for (int i = 0; i < parts; ++i) {
+    const Operand& part = d.kind == isa::OperandKind::kVector ? Element(d, i) : d;
+    if (part.kind != isa::OperandKind::kRegister) continue;
+    for (size_t g = 0; g < groups; ++g) {
+      uint32_t& own = in_flight_[(first_register_ + part.reg) * groups + g];
+      own = std::max(own, flight[g]);
+    }
+  }
+  return true;
 }
 
 }  // namespace samebits::symexec

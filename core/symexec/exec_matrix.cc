@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/expr/operation.h"
 #include "core/softfloat/matrix_unit.h"
 #include "core/symexec/machine.h"
 
@@ -27,6 +28,16 @@ bool InputFormat(ScalarType t, FormatId* id, Format* format, int* bits) {
     case ScalarType::kE5m2: *id = FormatId::kE5m2; *format = Format::kE5m2; *bits = 8; return true;
     default: return false;
   }
+}
+
+bool IntegerFormat(ScalarType t, Format* format) {
+  *format = t == ScalarType::kS8 ? Format::kS8 : Format::kU8;
+  return t == ScalarType::kS8 || t == ScalarType::kU8;
+}
+
+// The arithmetic of an integer step; its group is the instruction's whole k, since it clamps there.
+uint64_t IntegerWord(Format a, Format b, bool satfinite) {
+  return expr::kIntegerMatrixRule | uint64_t{satfinite} << 4 | static_cast<uint64_t>(a) << 32 | static_cast<uint64_t>(b) << 40;
 }
 
 // The arithmetic of a unit as one number; equal numbers, equal results on equal operands.
@@ -59,19 +70,28 @@ bool Machine::MatrixStep(uint64_t unit, const Lanes& acc, const Lanes& a, const 
 
 // mma.sync.m16n8kK with f16, bf16, tf32 and fp8 inputs.
 bool Machine::ExecMma(const Inst& in) {
-  if (!CheckMods(in, {Mod::kSync, Mod::kAligned, Mod::kRow, Mod::kCol})) return false;
+  if (!CheckMods(in, {Mod::kSync, Mod::kAligned, Mod::kRow, Mod::kCol, Mod::kSatfinite})) return false;
   if (in.m != 16 || in.n != 8 || in.type_count != 4) return Unmodelled(in);
-  if (in.mod_count < 2 || in.mods[in.mod_count - 2] != Mod::kRow || in.mods[in.mod_count - 1] != Mod::kCol) return Unmodelled(in);
+  const bool satfinite = in.Has(Mod::kSatfinite);
+  const int layouts = in.mod_count - (satfinite ? 1 : 0);
+  if (layouts < 2 || in.mods[layouts - 2] != Mod::kRow || in.mods[layouts - 1] != Mod::kCol) return Unmodelled(in);
   if (!WarpsAreFull(exec_) || space_.lanes() % 32 != 0) return Unknown("DIVERGED_MATRIX", "matrix instruction in a diverged warp");
   FormatId fa, fb;
   Format a_format, b_format;
   int bits, b_bits;
-  if (!InputFormat(in.types[1], &fa, &a_format, &bits) || !InputFormat(in.types[2], &fb, &b_format, &b_bits) || bits != b_bits) return Unmodelled(in);
-  const bool half_acc = in.types[0] == ScalarType::kF16;
-  if (in.types[0] != in.types[3] || (!half_acc && in.types[0] != ScalarType::kF32)) return Unmodelled(in);
-  const auto unit = softfloat::FindMatrixUnit(module_.sm, softfloat::MatrixInstruction::kMma, fa, fb, half_acc ? FormatId::kF16 : FormatId::kF32);
-  if (!unit || unit->rule == softfloat::MatrixRule::kFmaChain)
-    return Unknown("MATRIX_UNIT", "arithmetic of '" + std::string(in.name) + "' on " + std::string(module_.target) + " is not established");
+  const bool integer = in.types[0] == ScalarType::kS32, half_acc = in.types[0] == ScalarType::kF16;
+  if (in.types[0] != in.types[3] || (satfinite && !integer)) return Unmodelled(in);
+  std::optional<softfloat::MatrixUnit> unit;
+  if (integer) {
+    bits = b_bits = 8;
+    if (!IntegerFormat(in.types[1], &a_format) || !IntegerFormat(in.types[2], &b_format)) return Unmodelled(in);
+  } else {
+    if (!InputFormat(in.types[1], &fa, &a_format, &bits) || !InputFormat(in.types[2], &fb, &b_format, &b_bits) || bits != b_bits) return Unmodelled(in);
+    if (!half_acc && in.types[0] != ScalarType::kF32) return Unmodelled(in);
+    unit = softfloat::FindMatrixUnit(module_.sm, softfloat::MatrixInstruction::kMma, fa, fb, half_acc ? FormatId::kF16 : FormatId::kF32);
+    if (!unit || unit->rule == softfloat::MatrixRule::kFmaChain)
+      return Unknown("MATRIX_UNIT", "arithmetic of '" + std::string(in.name) + "' on " + std::string(module_.target) + " is not established");
+  }
   const int per = 32 / bits, k = in.k;
   std::vector<Value> a, b, c;
   if (!GetMany(Op(in, 1), 32, &a) || !GetMany(Op(in, 2), 32, &b) || !GetMany(Op(in, 3), 32, &c)) return false;
@@ -102,8 +122,8 @@ bool Machine::ExecMma(const Inst& in) {
       columns[h][kk] = ops_.Permute(e, space_.InternPerm(source.data()));
     }
   }
-  const bool ordered = unit->rule != softfloat::MatrixRule::kTruncatedSum;
-  const int group = ordered ? k : std::min(unit->group, k);
+  const bool whole = integer || unit->rule != softfloat::MatrixRule::kTruncatedSum;
+  const int group = whole ? k : std::min(unit->group, k);
   const int steps = (k + group - 1) / group;
   auto vector_of = [&](const std::vector<Lanes>& elements, int first, Lanes* out) {
     std::vector<const Lanes*> refs;
@@ -118,7 +138,7 @@ bool Machine::ExecMma(const Inst& in) {
     for (int s = 0; s < steps; ++s)
       if (!vector_of(rows[h], s * group, &row_vectors[h][s]) || !vector_of(columns[h], s * group, &column_vectors[h][s])) return false;
   }
-  const uint64_t word = UnitWord(*unit, a_format, b_format);
+  const uint64_t word = integer ? IntegerWord(a_format, b_format, in.Has(Mod::kSatfinite)) : UnitWord(*unit, a_format, b_format);
   std::vector<Value> results(c.size());
   std::vector<Value> halves;
   for (int i = 0; i < 4; ++i) {
@@ -214,17 +234,24 @@ bool Machine::ExecWgmma(const Inst& in) {
     }
     default: break;
   }
-  if (!CheckMods(in, {Mod::kSync, Mod::kAligned})) return false;
+  if (!CheckMods(in, {Mod::kSync, Mod::kAligned, Mod::kSatfinite})) return false;
   if (in.m != 64 || in.type_count != 3) return Unmodelled(in);
   FormatId fa, fb;
   Format a_format, b_format;
   int bits, b_bits;
-  if (!InputFormat(in.types[1], &fa, &a_format, &bits) || !InputFormat(in.types[2], &fb, &b_format, &b_bits) || bits != b_bits) return Unmodelled(in);
-  const bool half_acc = in.types[0] == ScalarType::kF16;
-  if (!half_acc && in.types[0] != ScalarType::kF32) return Unmodelled(in);
-  const auto unit = softfloat::FindMatrixUnit(module_.sm, softfloat::MatrixInstruction::kWgmma, fa, fb, half_acc ? FormatId::kF16 : FormatId::kF32);
-  if (!unit || unit->rule != softfloat::MatrixRule::kTruncatedSum)
-    return Unknown("MATRIX_UNIT", "arithmetic of '" + std::string(in.name) + "' on " + std::string(module_.target) + " is not established");
+  const bool integer = in.types[0] == ScalarType::kS32, half_acc = in.types[0] == ScalarType::kF16;
+  if (in.Has(Mod::kSatfinite) && !integer) return Unmodelled(in);
+  std::optional<softfloat::MatrixUnit> unit;
+  if (integer) {
+    bits = b_bits = 8;
+    if (!IntegerFormat(in.types[1], &a_format) || !IntegerFormat(in.types[2], &b_format)) return Unmodelled(in);
+  } else {
+    if (!InputFormat(in.types[1], &fa, &a_format, &bits) || !InputFormat(in.types[2], &fb, &b_format, &b_bits) || bits != b_bits) return Unmodelled(in);
+    if (!half_acc && in.types[0] != ScalarType::kF32) return Unmodelled(in);
+    unit = softfloat::FindMatrixUnit(module_.sm, softfloat::MatrixInstruction::kWgmma, fa, fb, half_acc ? FormatId::kF16 : FormatId::kF32);
+    if (!unit || unit->rule != softfloat::MatrixRule::kTruncatedSum)
+      return Unknown("MATRIX_UNIT", "arithmetic of '" + std::string(in.name) + "' on " + std::string(module_.target) + " is not established");
+  }
   const int n = in.n, k = in.k, bytes = bits / 8;
   const Operand& d = Op(in, 0);
   const bool a_in_registers = Op(in, 1).kind == isa::OperandKind::kVector;
@@ -249,14 +276,14 @@ bool Machine::ExecWgmma(const Inst& in) {
     if (!v.is_uniform_const()) return Unmodelled(in);
     scalars.push_back(v.constant);
   }
-  if (scalars.size() < 2 || scalars[0] != 1 || scalars[1] != 1) return Unknown("MATRIX_SCALE", "negated matrix operand is not modelled");
+  if (integer ? !scalars.empty() : scalars.size() < 2 || scalars[0] != 1 || scalars[1] != 1) return Unknown("MATRIX_SCALE", "negated matrix operand is not modelled");
   bool transpose_a = false, transpose_b = false;
   if (a_in_registers) {
     if (scalars.size() > 2) transpose_b = scalars[2] != 0;
   } else if (scalars.size() == 4) {
     transpose_a = scalars[2] != 0;
     transpose_b = scalars[3] != 0;
-  } else if (scalars.size() != 2) {
+  } else if (scalars.size() != (integer ? 0u : 2u)) {
     return Unmodelled(in);
   }
   auto layout_of = [&](const Value& v, int g, bool transposed, TileLayout* t) {
@@ -314,7 +341,7 @@ bool Machine::ExecWgmma(const Inst& in) {
     return true;
   };
   const int lanes = space_.lanes();
-  const int group = std::min(unit->group, k);
+  const int group = integer ? k : std::min(unit->group, k);
   const int steps = k / group;
   std::vector<uint16_t> source(lanes);
   // A: one lane a row, then seen by each output lane as rows g and g + 8 of its warp.
@@ -425,7 +452,7 @@ bool Machine::ExecWgmma(const Inst& in) {
     }
     first = false;
   }
-  const uint64_t word = UnitWord(*unit, a_format, b_format);
+  const uint64_t word = integer ? IntegerWord(a_format, b_format, in.Has(Mod::kSatfinite)) : UnitWord(*unit, a_format, b_format);
   const int registers = half_acc ? n / 4 : n / 2;
   if (d.kind != isa::OperandKind::kVector || static_cast<int>(d.count) != registers) return Unmodelled(in);
   matrix_in_use_ = true;

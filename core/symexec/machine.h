@@ -193,6 +193,7 @@ class Machine {
   bool ExecInteger(const Inst& in);
   bool ExecBits(const Inst& in);
   bool ExecMove(const Inst& in);
+  bool MoveInFlight(const Inst& in, int width);
   bool ExecConvert(const Inst& in);
   bool ExecSetp(const Inst& in);
   bool ExecSelp(const Inst& in);

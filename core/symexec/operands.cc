@@ -493,11 +493,23 @@ bool Machine::Concat(const std::vector<Value>& parts, Value* out) {
     *out = Value::Int(static_cast<int64_t>(word), width);
     return true;
   }
-  // {low, 0}: a 32-bit integer widened by hand stays an integer.
-  if (parts.size() == 2 && parts[0].is_int() && parts[0].buffer == 0 && parts[1].is_uniform_const() &&
-      parts[1].constant == 0 && width <= 64) {
-    *out = parts[0];
-    return WidenInt(out, parts[0].width, false, width);
+  // Integers put together by hand stay an integer.
+  bool integers = width <= 64;
+  for (const Value& p : parts) integers = integers && p.is_int() && p.buffer == 0 && !symbolic_.HasTerms(p.symbolic);
+  if (integers) {
+    Value sum = Value::Int(0, width);
+    int at = 0;
+    for (const Value& p : parts) {
+      Value part = p, placed, next;
+      if (!WidenInt(&part, p.width, false, width) ||
+          !IntMul(part, Value::Int(static_cast<int64_t>(uint64_t{1} << at), width), width, &placed) ||
+          !IntAdd(sum, placed, width, &next))
+        return false;
+      sum = std::move(next);
+      at += p.width;
+    }
+    *out = std::move(sum);
+    return true;
   }
   absl::InlinedVector<Piece, 4> pieces, own;
   for (const Value& p : parts) {

