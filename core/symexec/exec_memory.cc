@@ -1,6 +1,7 @@
 // Loads, stores, atomics and asynchronous copies (PTX ISA 9.7.9, 9.7.13).
 
 #include <algorithm>
+#include <bit>
 
 #include "core/symexec/machine.h"
 
@@ -66,6 +67,30 @@ bool Machine::ResolveAddress(const Inst&, const Operand& op, StateSpace space, A
     out->space = space;
   }
   out->value = std::move(v);
+  return true;
+}
+
+// An access traps unless its address is a multiple of its size. Buffers are taken to be aligned to 16 bytes; open terms
+// are taken to keep the alignment.
+bool Machine::CheckAligned(const Address& a, uint32_t bytes, MaskId mask) {
+  if (a.space != StateSpace::kGlobal || !a.value.is_int() || mask == kNoLanes) return true;
+  const uint32_t unit = std::min(bytes, 16u);
+  if (!std::has_single_bit(unit)) return Unknown("WIDTH", "access of a size that is no power of two");
+  const int zeros = std::countr_zero(unit);
+  const SymbolicSpace::Entry& entry = symbolic_[a.value.symbolic];
+  const int64_t* array = space_.array(a.value.array);
+  const bool lanes_aligned = space_.info(a.value.array).trailing_zeros >= zeros;
+  const bool blocks_aligned = entry.trailing_zeros >= zeros;
+  if (lanes_aligned && blocks_aligned && a.value.constant % unit == 0) return true;
+  if (!entry.terms.empty()) return true;
+  for (size_t b = 0; b < (blocks_aligned ? 1 : symbolic_.blocks()); ++b) {
+    const int64_t base = a.value.constant + symbolic_.At(a.value.symbolic, b);
+    for (int l = 0; l < space_.lanes(); ++l) {
+      if (!space_.Test(mask, l) || static_cast<uint64_t>(base + array[l]) % unit == 0) continue;
+      return Unknown("MISALIGNED_ACCESS", "access of " + std::to_string(bytes) + " bytes at byte " +
+                                              std::to_string(base + array[l]) + " of a buffer is misaligned");
+    }
+  }
   return true;
 }
 
@@ -308,6 +333,7 @@ bool Machine::ExecLoad(const Inst& in) {
     if (!ResolveAddress(in, source, space, &address)) return false;
     switch (address.space) {
       case StateSpace::kGlobal:
+        if (!CheckAligned(address, bytes * static_cast<uint32_t>(count), exec_)) return false;
         for (int i = 0; i < count; ++i)
           if (!GlobalLoad(address, static_cast<int64_t>(i) * bytes, bytes, &values[i])) return false;
         break;
@@ -456,6 +482,7 @@ bool Machine::ExecStore(const Inst& in) {
   if (!ResolveAddress(in, target, space, &address)) return false;
   switch (address.space) {
     case StateSpace::kGlobal:
+      if (!CheckAligned(address, bytes * static_cast<uint32_t>(values.size()), exec_)) return false;
       for (size_t i = 0; i < values.size(); ++i)
         if (!GlobalStore(address, static_cast<int64_t>(i * bytes), bytes, values[i], false)) return false;
       return true;
@@ -546,6 +573,7 @@ bool Machine::ExecCopyAsync(const Inst& in) {
       return n == bytes;
     });
     full = space_.And(full, exec_);
+    if (!CheckAligned(from, bytes, odd ? exec_ : full)) return false;
     if (odd) {
       // Some lanes copy a part: element by element.
       const uint32_t unit = std::max(shared_.granule(), 2u);
@@ -567,6 +595,7 @@ bool Machine::ExecCopyAsync(const Inst& in) {
       return true;
     }
   }
+  if (!partial && !CheckAligned(from, bytes, exec_)) return false;
   Value data;
   if (!GlobalLoad(from, 0, bytes, &data)) return false;
   result_.loads.back().mask = full;

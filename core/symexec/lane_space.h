@@ -67,6 +67,7 @@ class LaneSpace {
 
   struct ArrayInfo {
     int64_t min = 0, max = 0;
+    int trailing_zeros = 63;  // every element is a multiple of 2^this
   };
   struct Offsets {
     ArrayId id = 0;

@@ -224,6 +224,7 @@ class Machine {
   };
   bool ResolveAddress(const Inst& in, const Operand& op, isa::StateSpace space, Address* out);
   isa::StateSpace SpaceOf(const Inst& in) const;
+  bool CheckAligned(const Address& a, uint32_t bytes, MaskId mask);
   bool LaneAddresses(const Value& v, uint32_t bytes, uint32_t size, std::string_view what, std::vector<int64_t>* out);
   bool SharedRead(const std::vector<int64_t>& addresses, uint32_t bytes, MaskId mask, Value* out);
   bool SharedWrite(const std::vector<int64_t>& addresses, uint32_t bytes, MaskId mask, const Value& value,

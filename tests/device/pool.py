@@ -11,6 +11,9 @@ import os
 import time
 
 
+STARTS = 4  # attempts of a worker to open the device
+
+
 @dataclasses.dataclass
 class Task:
     key: str
@@ -21,7 +24,15 @@ class Task:
 
 def _serve(pipe, make_runner):
     """Worker: builds a runner and answers tasks until the pipe closes. A runner's exception ends the process."""
-    runner = make_runner()
+    for attempt in range(STARTS):
+        try:
+            runner = make_runner()
+            break
+        except Exception as error:  # the device may need a moment after another process's fault
+            if attempt + 1 == STARTS:
+                pipe.send(("fault", None, f"start-up: {error}"[:300]))
+                os._exit(1)
+            time.sleep(1 + attempt)
     while True:
         task = pipe.recv()
         if task is None:
@@ -52,7 +63,7 @@ class _Worker:
 
     def close(self):
         self.process.kill()
-        self.process.join()
+        self.process.join(timeout=2)  # a process that hangs in the driver does not end
         self.pipe.close()
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Decide on the GPU which prepared mutants change bytes.
 
-    run_mutants.py --out DIR [--mutants M] [--commit C] [--workers N] [--seconds S]
+    run_mutants.py --out DIR [--mutants M] [--missing] [--commit C] [--workers N] [--seconds S]
 
 Reads tests/mutation/mutants.jsonl and the committed corpus. Base and mutant run on the same 8 draws, twice each
 (arena.py); a mutant's verdict is
@@ -9,14 +9,17 @@ Reads tests/mutation/mutants.jsonl and the committed corpus. Base and mutant run
   unstable  two runs on one input differed (the base's did not)
   same      no difference seen
   fault     an illegal or misaligned access, or no end within the watchdog's patience
-Faults end a worker process, not the run. Writes DIR/verdicts.jsonl (id, device, draws that changed) and
+Faults end a worker process, not the run. --missing leaves out mutants that have a verdict already; integer instructions,
+which may lead addresses astray, come last. Writes DIR/verdicts.jsonl (id, device, draws that changed) and
 DIR/mutants-record.json. tests/mutation/add_verdicts.py merges the verdicts. Exit status 1 if a base failed or mutants
 were left out for time.
 """
 import argparse
 import collections
 import json
+import os
 import pathlib
+import re
 import sys
 import tempfile
 import time
@@ -43,6 +46,9 @@ def with_mutation(source, mutant):
     return "\n".join(lines)
 
 
+STRAYING = ("immediate", "modifier", "offset", "operand_order", "predicate", "registers", "special", "trip_count")
+
+
 class Runner:
     """As the corpus runner; runs the base of a task before its mutants, also after a loss."""
 
@@ -60,6 +66,8 @@ class Runner:
         arena, row, reference = prepared
         if job[0] is None:
             return {"base": reference}
+        if not (reference["stable"] and reference["guards"]):  # such a base decides nothing
+            return {"device": "undecided"}
         result = arena_module.run_kernel(self.driver, arena, row, pathlib.Path(job[1]).read_bytes())
         changed = [d for d, (a, b) in enumerate(zip(reference["digests"], result["digests"])) if a != b]
         verdict = "unstable" if not result["stable"] else "changed" if changed or not result["guards"] else "same"
@@ -69,12 +77,17 @@ class Runner:
         prepared[0].release()
 
 
+def may_stray(mutant):
+    """Whether the mutation may move an address or a bound far away."""
+    return mutant["kind"] in STRAYING and re.search(r"\.[subx](16|32|64)\b", mutant["old"]) is not None
+
+
 def make_tasks(mutants, rows, cubins):
     by_base = collections.OrderedDict()
-    for mutant in mutants:
-        by_base.setdefault(mutant["base"], []).append(mutant)
+    for mutant in sorted(mutants, key=may_stray):
+        by_base.setdefault((may_stray(mutant), mutant["base"]), []).append(mutant)
     tasks = []
-    for base, members in by_base.items():
+    for (_, base), members in by_base.items():
         jobs = [(None, base)] + [(m["id"], str(cubins[m["id"]][0])) for m in members if cubins[m["id"]][0]]
         tasks.append(pool.Task(base, jobs, (rows[base], str(cubins[base][0]))))
     return tasks
@@ -84,6 +97,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--mutants", type=pathlib.Path, default=HERE.parent / "mutation" / "mutants.jsonl")
+    parser.add_argument("--missing", action="store_true")
     parser.add_argument("--commit", default="")
     parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--patience", type=float, default=15.0, help="seconds after which a worker counts as hung")
@@ -92,6 +106,8 @@ def main():
     begin = time.monotonic()
     options.out.mkdir(parents=True, exist_ok=True)
     mutants = [json.loads(line) for line in open(options.mutants)]
+    if options.missing:
+        mutants = [m for m in mutants if "device" not in m]
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
         corpus = unpack.unpack(scratch / "corpus")
@@ -109,15 +125,12 @@ def main():
                 base_results[task.key] = result
                 return
             verdicts[job[0]] = {"device": "fault", "reason": result["fault"]} if "fault" in result else result
-            if len(verdicts) % 200 == 0:
+            if len(verdicts) % 500 == 0:
                 print(f"{len(verdicts)}/{len(mutants)} after {time.monotonic() - begin:.0f} s", flush=True)
 
         left = pool.run_tasks(make_tasks(mutants, rows, cubins), Runner, on_result, options.workers, options.patience,
                               begin + options.seconds)
     bad_bases = sorted(b for b, r in base_results.items() if "fault" in r or not (r["base"]["stable"] and r["base"]["guards"]))
-    for mutant in mutants:  # a base that cannot be trusted decides nothing
-        if mutant["base"] in bad_bases and mutant["id"] in verdicts:
-            verdicts[mutant["id"]] = {"device": "undecided"}
     with open(options.out / "verdicts.jsonl", "w") as out:
         out.writelines(json.dumps({"id": m["id"], **verdicts[m["id"]]}) + "\n" for m in mutants if m["id"] in verdicts)
     counts = collections.Counter(v["device"] for v in verdicts.values())
@@ -136,4 +149,6 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    sys.stdout.flush()
+    os._exit(status)  # does not wait for workers that hang

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Merge a device run's verdicts into mutants.jsonl: add_verdicts.py DIR/verdicts.jsonl"""
+"""Merge a device run's verdicts into mutants.jsonl: add_verdicts.py DIR/verdicts.jsonl
+
+Mutants that the run left out keep the verdict they have.
+"""
 import collections
 import json
 import pathlib
@@ -14,7 +17,6 @@ def main():
     verdicts = {v["id"]: v for v in map(json.loads, open(sys.argv[1]))}
     rows = [json.loads(line) for line in open(MUTANTS)]
     for row in rows:
-        row.pop("device", None)
         if row["id"] in verdicts:
             row["device"] = verdicts[row["id"]]["device"]
     MUTANTS.write_text("".join(json.dumps(row) + "\n" for row in rows))

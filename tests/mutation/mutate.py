@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prepare one-instruction mutants of corpus kernels, in delta form.
 
-    mutate.py [--seed S] [--per-kernel N] [--out mutants.jsonl]
+    mutate.py [--seed S] [--per-kernel N] [--at F [F ...]] [--out mutants.jsonl]
 
 For a fixed choice of base kernels over all families (bases()), draws mutations per kernel, as evenly over the kinds as
 the kernel allows, and keeps those that ptxas assembles to other machine code than the base: a mutant with the same
@@ -30,14 +30,13 @@ import unpack
 from ptx_lines import Text
 
 MAX_TEXT = 60_000
-PER_GROUP = 2
 MATRIX_FAMILIES = ("gemm", "attention")  # more kinds apply to them, so they get more mutants
 MATRIX_FACTOR = 2
 
 
-def bases(rows, texts):
-    """Two kernels of every deterministic Triton group, from the small and the middle of the group by text size, and
-    one configuration of every CUDA kernel."""
+def bases(rows, texts, fractions):
+    """Of every deterministic Triton group the kernels at these fractions of its order by text size, and the smallest
+    configuration of every CUDA kernel."""
     groups = collections.OrderedDict()
     for row in rows:
         if row["family"] != "nondeterministic":
@@ -46,8 +45,8 @@ def bases(rows, texts):
     chosen = []
     for members in groups.values():
         members = sorted((r for r in members if len(texts[r["id"]]) < MAX_TEXT), key=lambda r: (len(texts[r["id"]]), r["id"]))
-        picks = [0] if members[0]["set"] == "cuda" else [len(members) // 4, (3 * len(members)) // 4]
-        chosen += [members[i] for i in dict.fromkeys(picks)][:PER_GROUP]
+        picks = [0] if members[0]["set"] == "cuda" else [int(len(members) * f) for f in fractions]
+        chosen += [members[i] for i in dict.fromkeys(picks)]
     return chosen
 
 
@@ -121,6 +120,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--per-kernel", type=int, default=10)
+    parser.add_argument("--at", type=float, nargs="+", default=[0.25, 0.75], metavar="F",
+                        help="which kernels of a group, in [0, 1) of its order by size")
     parser.add_argument("--out", type=pathlib.Path, default=HERE / "mutants.jsonl")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
@@ -128,7 +129,7 @@ def main():
         folder = unpack.unpack(pathlib.Path(scratch) / "corpus")
         rows = [json.loads(line) for line in open(folder / "manifest.jsonl")]
         texts = {row["id"]: (folder / row["path"]).read_text() for row in rows}
-        chosen = bases(rows, texts)
+        chosen = bases(rows, texts, options.at)
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             lists = list(pool.map(lambda r: prepare(r, texts[r["id"]], options.seed, options.per_kernel, folder), chosen))
     mutants = [m for kept in lists for m in kept]
