@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Builds the fuzz targets with ASan and UBSan and runs each for some time from seeds of the corpus; stops at the first
+# input that crashes, hangs or leaks, and says where it is.
+#
+#   tests/fuzz/run.sh [SECONDS (600)] [TARGET...]
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. deploy/packages.sh
+seconds=${1:-600}
+shift || true
+targets=("$@")
+[ ${#targets[@]} -gt 0 ] || targets=(ptx_parser_fuzz executor_fuzz)
+work=build/fuzz
+
+step "Build"
+cmake --preset asan
+cmake --build --preset asan -j "$(build_jobs)" --target "${targets[@]}"
+
+step "Seeds"
+python3 tests/corpus/unpack.py $work/kernels
+python3 tests/fuzz/seeds.py $work/kernels $work/seeds
+
+# An evaluated kernel may take its limits of time in each of the checks that the target makes of one input.
+for target in "${targets[@]}"; do
+  step "$target, $seconds s (inputs found: $work/found/$target)"
+  mkdir -p "$work/found/$target" "$work/failures"
+  more=()
+  [ "$target" = ptx_parser_fuzz ] && more=(tests/fuzz/ptx_corpus)
+  UBSAN_OPTIONS=print_stacktrace=1 "build/asan/tests/fuzz/$target" -dict=tests/fuzz/ptx.dict -max_len=8192 \
+    -timeout=120 -rss_limit_mb=4096 -max_total_time="$seconds" -print_final_stats=1 -verbosity=0 -print_funcs=0 \
+    -artifact_prefix="$work/failures/$target-" "$work/found/$target" "$work/seeds/$target" "${more[@]}" ||
+    fail "$target failed; its input is in $work/failures"
+done
