@@ -3,8 +3,8 @@
 
     gate.py --samebits PATH [--mutants mutants.jsonl] [--jobs N] [--min-known 0.9] [--min-changed N] [--all] [--list]
 
-Writes bases and mutants with verdict "changed" or "unstable" (--all: every mutant, for a look only) to a scratch
-folder with a manifest, runs `samebits signature --local --manifest` over it once, and compares. Fails (exit status 1)
+Writes bases and mutants with verdict "changed" or "unstable" (--all: every mutant, which also tells how many without a
+change of bytes have another signature) to a scratch folder with a manifest, runs `samebits signature --local --manifest` over it once, and compares. Fails (exit status 1)
 if a changed mutant has its base's OK signature, if fewer than --min-known of the bases are OK (a gate over kernels
 that the checker refuses would prove nothing), if there are fewer changed mutants than --min-changed, or if the checker
 left a kernel out. --list prints each offender.
@@ -77,6 +77,7 @@ def main():
         folder = unpack.unpack(scratch)
         signed = signatures(options.samebits, write_manifest(folder, mutants), options.jobs)
     kept, counts, missing = [], collections.Counter(), []
+    changed = [m for m in mutants if m.get("device") in CHANGED]
     bases = sorted({m["base"] for m in mutants})
     known = [b for b in bases if signed.get(b, {}).get("status") == "OK"]
     for mutant in mutants:
@@ -88,20 +89,25 @@ def main():
             counts["kept"] += 1
         else:
             counts["base not OK" if base["status"] != "OK" else "another signature" if own["status"] == "OK" else own["status"]] += 1
+    alike = [m for m in mutants if m.get("device") == "same"]
+    if alike:
+        split = sum(signed[m["id"]]["signature"] != signed[m["base"]]["signature"] for m in alike if m["id"] in signed)
+        print(f"{len(alike)} mutants showed no change of bytes, {split} of them ({split / len(alike):.1%}) have a signature of their own")
     print(f"{len(mutants)} mutants of {len(bases)} kernels, {len(known)} kernels with a signature: {dict(counts)}")
-    if kept and (options.list or not options.all):
-        for mutant in kept:
+    violations = [m for m in kept if m in changed] if options.all else kept
+    if violations or options.list:
+        for mutant in kept if options.list else violations:
             print(f"kept: {mutant['id']} {mutant['kind']} ({mutant.get('device', 'not run')}) line {mutant['line']}\n"
                   f"  - {mutant['old'].strip()}\n  + {mutant['new'].strip()}")
     problems = []
-    if kept and not options.all:
-        problems.append(f"{len(kept)} changed mutants keep their base's signature")
+    if violations:
+        problems.append(f"{len(violations)} changed mutants keep their base's signature")
     if missing:
         problems.append(f"{len(missing)} kernels without an answer, e.g. {missing[0]}")
     if len(known) < options.min_known * len(bases):
         problems.append(f"only {len(known)} of {len(bases)} bases have a signature")
-    if len(mutants) < options.min_changed:
-        problems.append(f"only {len(mutants)} changed mutants, {options.min_changed} are wanted")
+    if len(changed) < options.min_changed:
+        problems.append(f"only {len(changed)} changed mutants, {options.min_changed} are wanted")
     print("\n".join(problems) or "gate passed")
     return 1 if problems else 0
 
