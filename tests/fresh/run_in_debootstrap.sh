@@ -4,18 +4,19 @@
 #
 #   tests/fresh/run_in_debootstrap.sh [RECORD.json]
 #
-# Environment: SUITE (bookworm), MIRROR (http://deb.debian.org/debian), ROOT (a root to make or use again, kept;
-# default: a temporary one).
+# Environment: SUITE (bookworm), MIRROR (of Debian; default: the one this machine's apt uses), ROOT (a root to make or
+# use again, kept; default: a temporary one).
 set -euo pipefail
 repository=$(cd "$(dirname "$0")/../.." && pwd)
 record=${1:-}
 suite=${SUITE:-bookworm}
-mirror=${MIRROR:-http://deb.debian.org/debian}
+mirror=${MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -m 1 '/debian/*$' || true)}
 root=${ROOT:-$(mktemp -d /var/tmp/samebits-fresh.XXXXXX)}
 home=/root/samebits
 results=()
 
 [ "$(id -u)" -eq 0 ] || { echo "error: run as root (debootstrap and chroot need it)" >&2; exit 1; }
+[ -n "$mirror" ] || { echo "error: set MIRROR to a Debian mirror" >&2; exit 1; }
 command -v debootstrap >/dev/null || { echo "error: install debootstrap" >&2; exit 1; }
 
 cleanup() {
