@@ -17,6 +17,12 @@ absl::StatusOr<std::pair<Kernel, Kernel>> LoadPair(const CommandLine& line, Back
   return std::pair(*std::move(a), *std::move(b));
 }
 
+// Whether a check failed for want of shared memory that the launch does not give.
+bool LacksSharedMemory(const checker::Signature& signature, const Kernel& kernel) {
+  return signature.reason_code == "ADDRESS_BOUNDS" && kernel.launch.launch.shared_bytes == 0 &&
+         signature.reason.find("shared-memory access") != std::string::npos;
+}
+
 // What to try next, empty where there is nothing.
 std::string Hint(const CommandLine& line, const checker::Comparison& comparison, const Kernel& a, const Kernel& b) {
   switch (comparison.verdict) {
@@ -28,6 +34,8 @@ std::string Hint(const CommandLine& line, const checker::Comparison& comparison,
       const auto is_open = [](const Kernel& kernel) {
         return !kernel.launch.launch.args || !kernel.launch.launch.grid;
       };
+      if (LacksSharedMemory(comparison.a, a) || LacksSharedMemory(comparison.b, b))
+        return "a launch gives no dynamic shared memory: add --shared BYTES (Triton: kernel.metadata.shared)";
       if (!is_open(a) && !is_open(b)) return "";
       return "a launch is open: bounds and loops often need the arguments (--arg) and the grid (--grid)";
     }

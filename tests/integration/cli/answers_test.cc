@@ -101,6 +101,16 @@ TEST_P(AnswersTest, InputErrorsNamePlaceAndRemedy) {
   EXPECT_THAT(block.err, HasSubstr("--block"));
 }
 
+TEST_P(AnswersTest, MissingSharedMemoryIsNamed) {
+  const std::string staged = ElementKernel(
+      "shl.b32 %r5, %r3, 2;\n  st.shared.f32 [%r5], %f1;\n  ld.shared.f32 %f3, [%r5];");
+  const Outcome without = AskPair("compare", staged, staged);
+  EXPECT_EQ(without.exit_code, 3);
+  EXPECT_THAT(without.out, HasSubstr("--shared BYTES"));
+  const Outcome with = AskPair("compare", staged, staged, {"--shared", "1024"});
+  EXPECT_EQ(with.exit_code, 0) << with.out << with.err;
+}
+
 TEST_P(AnswersTest, AnyBytesAreAnInputError) {
   std::string bytes;
   uint32_t state = 12345;
