@@ -9,35 +9,46 @@
 
 namespace samebits::expr {
 
-// Values by (node, width wanted, absolute anchors). An entry is made when a value is first asked for and filled when
-// its operands are known; entries that wait stand on an explicit stack, so depth costs memory only.
+// Values by (node, width wanted, absolute anchors), one a memory. An entry is made when a value is first asked for and
+// filled when its operands are known; entries that wait stand on an explicit stack, so depth costs memory only.
 class Evaluator::Run {
  public:
-  Run(const NodeManager* nodes, const Memory* memory, EvaluatorOptions options)
-      : nodes_(*nodes), memory_(*memory), options_(std::move(options)), table_(1024, kNone) {}
+  Run(const NodeManager* nodes, std::vector<const Memory*> memories, EvaluatorOptions options)
+      : nodes_(*nodes),
+        memories_(std::move(memories)),
+        count_(memories_.size()),
+        options_(std::move(options)),
+        table_(1024, kNone),
+        operand_bits_(kMaxOperands * count_),
+        operand_flags_(kMaxOperands * count_),
+        result_bits_(count_),
+        result_flags_(count_) {}
 
-  absl::StatusOr<Evaluated> Evaluate(const Scalar& value, int width) {
+  absl::Status Evaluate(const Scalar& value, int width, std::span<Evaluated> out) {
     if (width < 1 || width > 128) return absl::InvalidArgumentError("only values of 1 to 128 bits are evaluated");
     if (entries_.size() > options_.max_values / 2) Forget();
     first_ = entries_.size();
     Place place;
     place.node = value.node;
     for (int i = 0; i < value.slots; ++i) place.offset[i] = value.anchor[i].offset;
-    Evaluated result;
-    switch (Ask(place, width, &result)) {
-      case Answer::kKnown: return result;
+    switch (Ask(place, width, result_bits_.data(), result_flags_.data())) {
+      case Answer::kKnown: return Deliver(out);
       case Answer::kFailed: return Fail();
       case Answer::kWaits: break;
     }
     while (!stack_.empty())
       if (!Advance(stack_.back())) return Fail();
-    Ask(place, width, &result);
-    return result;
+    Ask(place, width, result_bits_.data(), result_flags_.data());
+    return Deliver(out);
   }
+
+  size_t count() const { return count_; }
 
  private:
   static constexpr uint32_t kNone = 0xffffffff;
   static constexpr int kMaxOperands = 96;
+  // Of a value. kOutside: a load left its buffer, which is an error once nothing masks it.
+  enum Flag : uint8_t { kUndefined = 1, kInexact = 2, kUnanswered = 4, kOutside = 8 };
 
   // A node with absolute anchors.
   struct Place {
@@ -47,11 +58,18 @@ class Evaluator::Run {
   struct Entry {
     uint64_t hash = 0;
     size_t key = 0;  // in keys_: node | width << 32, then an offset a slot
-    Evaluated value;
     bool done = false;
   };
   enum class Answer { kKnown, kWaits, kFailed };
 
+  absl::Status Deliver(std::span<Evaluated> out) {
+    for (size_t m = 0; m < count_; ++m) {
+      const uint8_t flags = result_flags_[m];
+      if (flags & kOutside) return absl::OutOfRangeError(outside_);
+      out[m] = {result_bits_[m], (flags & kUndefined) != 0, (flags & kInexact) != 0, (flags & kUnanswered) != 0};
+    }
+    return absl::OkStatus();
+  }
   absl::Status Fail() {
     stack_.clear();
     return std::move(status_);
@@ -63,11 +81,19 @@ class Evaluator::Run {
   void Forget() {
     entries_.clear();
     keys_.clear();
+    bits_.clear();
+    flags_.clear();
     table_.assign(1024, kNone);
   }
 
-  // The value if it is at hand; else its entry goes on the stack.
-  Answer Ask(const Place& place, int width, Evaluated* out) {
+  Answer Everywhere(uint128 value, uint8_t flag, uint128* bits, uint8_t* flags) const {
+    std::fill_n(bits, count_, value);
+    std::fill_n(flags, count_, flag);
+    return Answer::kKnown;
+  }
+
+  // The values if they are at hand; else their entry goes on the stack.
+  Answer Ask(const Place& place, int width, uint128* bits, uint8_t* flags) {
     const Node& n = nodes_[place.node];
     if (n.width != 0 && n.width != width) {
       Error(absl::InternalError(
@@ -75,21 +101,19 @@ class Evaluator::Run {
       return Answer::kFailed;
     }
     switch (n.fn) {
-      case Fn::kUndef: *out = {0, true, false}; return Answer::kKnown;
-      case Fn::kConst: *out = {n.attr & LowBits(width), false, false}; return Answer::kKnown;
-      case Fn::kInt:
-        *out = {static_cast<uint64_t>(place.offset[0]) & LowBits(width), false, false};
-        return Answer::kKnown;
+      case Fn::kUndef: return Everywhere(0, kUndefined, bits, flags);
+      case Fn::kConst: return Everywhere(n.attr & LowBits(width), 0, bits, flags);
+      case Fn::kInt: return Everywhere(static_cast<uint64_t>(place.offset[0]) & LowBits(width), 0, bits, flags);
       case Fn::kLeaf:
-        return Load(nodes_.slot_buffer(place.node, 0), place.offset[0], width, out) ? Answer::kKnown : Answer::kFailed;
-      case Fn::kParam: {
+        for (size_t m = 0; m < count_; ++m)
+          Load(m, nodes_.slot_buffer(place.node, 0), place.offset[0], width, &bits[m], &flags[m]);
+        return Answer::kKnown;
+      case Fn::kParam:
         if (n.attr >= options_.params.size() || !options_.params[n.attr]) {
           Error(absl::UnimplementedError(absl::StrCat("value of parameter ", n.attr, " is not given")));
           return Answer::kFailed;
         }
-        *out = {*options_.params[n.attr] & LowBits(width), false, false};
-        return Answer::kKnown;
-      }
+        return Everywhere(*options_.params[n.attr] & LowBits(width), 0, bits, flags);
       default: break;
     }
     const uint32_t id = Find(place, width);
@@ -98,20 +122,22 @@ class Evaluator::Run {
       stack_.push_back(id);
       return Answer::kWaits;
     }
-    *out = entries_[id].value;
+    std::copy_n(bits_.begin() + static_cast<ptrdiff_t>(id * count_), count_, bits);
+    std::copy_n(flags_.begin() + static_cast<ptrdiff_t>(id * count_), count_, flags);
     return Answer::kKnown;
   }
 
-  bool Load(BufferId buffer, int64_t offset, int width, Evaluated* out) {
+  void Load(size_t memory, BufferId buffer, int64_t offset, int width, uint128* bits, uint8_t* flags) {
     uint8_t bytes[16];
     const int count = (width + 7) / 8;
-    if (!memory_.Read(buffer, offset, count, bytes))
-      return Error(absl::OutOfRangeError(
-          absl::StrCat(count, " bytes at ", offset, " are not all in buffer '", nodes_.buffer_name(buffer), "'")));
-    uint128 bits = 0;
-    for (int i = 0; i < count; ++i) bits |= uint128{bytes[i]} << (8 * i);
-    *out = {bits & LowBits(width), false, false};
-    return true;
+    *bits = *flags = 0;
+    if (!memories_[memory]->Read(buffer, offset, count, bytes)) {
+      outside_ = absl::StrCat(count, " bytes at ", offset, " are not all in buffer '", nodes_.buffer_name(buffer), "'");
+      *flags = kOutside;
+      return;
+    }
+    for (int i = 0; i < count; ++i) *bits |= uint128{bytes[i]} << (8 * i);
+    *bits &= LowBits(width);
   }
 
   uint32_t Find(const Place& place, int width) {
@@ -138,6 +164,8 @@ class Evaluator::Run {
     e.key = keys_.size();
     keys_.push_back(head);
     for (int i = 0; i < slots; ++i) keys_.push_back(static_cast<uint64_t>(place.offset[i]));
+    bits_.resize(bits_.size() + count_);
+    flags_.resize(flags_.size() + count_);
     table_[at] = id;
     if (entries_.size() * 2 > table_.size()) Grow();
     return id;
@@ -160,16 +188,18 @@ class Evaluator::Run {
                                             static_cast<uint64_t>(ref.shift(s)));
   }
 
-  // The operands on hand, in order.
+  // The operands on hand, in order; their values are in operand_bits_ and operand_flags_, one a memory each.
   struct Operands {
-    Evaluated values[kMaxOperands];
-    int count = 0;
+    size_t count = 0;
     bool waits = false;
   };
+  uint128& Bits(size_t operand, size_t memory) { return operand_bits_[operand * count_ + memory]; }
+  uint8_t Flags(size_t operand, size_t memory) const { return operand_flags_[operand * count_ + memory]; }
 
   bool AskOperand(const Place& place, int width, Operands* operands) {
     if (operands->count == kMaxOperands) return Error(absl::UnimplementedError("operation of too many operands"));
-    switch (Ask(place, width, &operands->values[operands->count++])) {
+    const size_t at = operands->count++ * count_;
+    switch (Ask(place, width, &operand_bits_[at], &operand_flags_[at])) {
       case Answer::kFailed: return false;
       case Answer::kWaits: operands->waits = true; break;
       case Answer::kKnown: break;
@@ -217,90 +247,116 @@ class Evaluator::Run {
     place.node = static_cast<NodeId>(keys_[key]);
     const Node& n = nodes_[place.node];
     for (int i = 0; i < n.slots; ++i) place.offset[i] = static_cast<int64_t>(keys_[key + 1 + i]);
-    Evaluated result;
     bool waits = false, ok;
     switch (n.fn) {
-      case Fn::kSelect: ok = Select(place, n, &result, &waits); break;
-      case Fn::kGather: ok = Gather(place, n, &result, &waits); break;
-      case Fn::kMatrixStep: ok = MatrixStep(place, n, &result, &waits); break;
+      case Fn::kSelect: ok = Select(place, n, &waits); break;
+      case Fn::kGather: ok = Gather(place, n, &waits); break;
+      case Fn::kMatrixStep: ok = MatrixStep(place, n, &waits); break;
       case Fn::kVector: ok = Error(absl::UnimplementedError("a vector is no value")); break;
-      default: ok = Ordinary(place, n, &result, &waits); break;
+      default: ok = Ordinary(place, n, &waits); break;
     }
     if (!ok || waits) return ok;
-    entries_[id].value = result;
+    std::copy(result_bits_.begin(), result_bits_.end(), bits_.begin() + static_cast<ptrdiff_t>(id * count_));
+    std::copy(result_flags_.begin(), result_flags_.end(), flags_.begin() + static_cast<ptrdiff_t>(id * count_));
     entries_[id].done = true;
     stack_.pop_back();
     return true;
   }
 
-  static void Merge(const Operands& operands, Evaluated* result) {
-    for (int i = 0; i < operands.count; ++i) {
-      result->undefined |= operands.values[i].undefined;
-      result->inexact |= operands.values[i].inexact;
-    }
+  uint8_t Merged(const Operands& operands, size_t memory) const {
+    uint8_t flags = 0;
+    for (size_t i = 0; i < operands.count; ++i) flags |= Flags(i, memory);
+    return flags;
   }
 
-  bool Ordinary(const Place& place, const Node& n, Evaluated* result, bool* waits) {
+  bool Ordinary(const Place& place, const Node& n, bool* waits) {
     Operands operands;
     if (!AskChildren(place, n, &operands)) return false;
     if ((*waits = operands.waits)) return true;
+    const IsaOperation* isa = n.fn == Fn::kIsa ? nodes_.isa(n.attr) : nullptr;
+    const Fn fn = isa != nullptr ? isa->fn : n.fn;
+    const uint64_t attr = isa != nullptr ? isa->attr : n.attr;
     uint128 x[kMaxOperands];
-    for (int i = 0; i < operands.count; ++i) x[i] = operands.values[i].bits;
-    const std::span<const uint128> bits(x, static_cast<size_t>(operands.count));
-    Computed r;
-    if (n.fn == Fn::kIsa) {
-      const IsaOperation& isa = *nodes_.isa(n.attr);
-      r = isa.spelling.empty() ? Compute(isa.fn, isa.attr, n.width, bits) : ComputeSpelled(isa.spelling, bits);
-      if (!r.known)
-        return Error(absl::UnimplementedError(absl::StrCat("instruction '", isa.spelling, "' is not evaluated")));
-    } else {
-      r = Compute(n.fn, n.attr, n.width, bits);
+    const std::span<const uint128> bits(x, operands.count);
+    for (size_t m = 0; m < count_; ++m) {
+      for (size_t i = 0; i < operands.count; ++i) x[i] = Bits(i, m);
+      const bool spelled = isa != nullptr && !isa->spelling.empty();
+      const Computed r = spelled ? ComputeSpelled(isa->spelling, bits) : Compute(fn, attr, n.width, bits);
       if (!r.known)
         return Error(absl::UnimplementedError(
-            absl::StrCat("operation '", std::string(FnName(n.fn)), AttrName(n.fn, n.attr), "' is not evaluated")));
+            spelled ? absl::StrCat("instruction '", isa->spelling, "' is not evaluated")
+                    : absl::StrCat("operation '", std::string(FnName(fn)), AttrName(fn, attr), "' is not evaluated")));
+      result_bits_[m] = r.bits & LowBits(n.width);
+      result_flags_[m] = Merged(operands, m);
+      if (r.inexact) Approximate(fn, attr, bits, n.width, m);
     }
-    result->bits = r.bits & LowBits(n.width);
-    result->inexact = r.inexact;
-    Merge(operands, result);
     return true;
   }
 
-  // Only the arm that is taken counts.
-  bool Select(const Place& place, const Node& n, Evaluated* result, bool* waits) {
+  // The result at hand is a stand-in: the oracle's answer replaces it.
+  void Approximate(Fn fn, uint64_t attr, std::span<const uint128> operands, int width, size_t m) {
+    if (!options_.oracle) {
+      result_flags_[m] |= kInexact;
+      return;
+    }
+    if (result_flags_[m] != 0) return;  // its operands are not known either
+    if (const auto answer = options_.oracle(fn, attr, operands)) {
+      result_bits_[m] = *answer & LowBits(width);
+    } else {
+      result_flags_[m] |= kUnanswered;
+    }
+  }
+
+  // Only the arm that is taken counts, in each memory.
+  bool Select(const Place& place, const Node& n, bool* waits) {
+    constexpr uint8_t kUnknown = kUndefined | kUnanswered | kOutside;
     Place child;
     Operands operands;
     PlaceChild(place, nodes_.child(place.node, 0), &child);
     if (!AskOperand(child, 1, &operands)) return false;
     if ((*waits = operands.waits)) return true;
-    if (operands.values[0].undefined) {
-      result->undefined = true;
-      return true;
+    size_t arm_operand[2] = {0, 0};
+    for (int arm = 0; arm < 2; ++arm) {
+      bool taken = false;
+      for (size_t m = 0; m < count_; ++m)
+        taken |= (Flags(0, m) & kUnknown) == 0 && ((Bits(0, m) & 1) != 0) == (arm == 0);
+      if (!taken) continue;
+      arm_operand[arm] = operands.count;
+      PlaceChild(place, nodes_.child(place.node, arm + 1), &child);
+      if (!AskOperand(child, n.width, &operands)) return false;
     }
-    PlaceChild(place, nodes_.child(place.node, operands.values[0].bits & 1 ? 1 : 2), &child);
-    if (!AskOperand(child, n.width, &operands)) return false;
     if ((*waits = operands.waits)) return true;
-    result->bits = operands.values[1].bits;
-    Merge(operands, result);
+    for (size_t m = 0; m < count_; ++m) {
+      result_bits_[m] = 0;
+      result_flags_[m] = Flags(0, m);
+      if (Flags(0, m) & kUnknown) continue;
+      const size_t taken = arm_operand[(Bits(0, m) & 1) != 0 ? 0 : 1];
+      result_bits_[m] = Bits(taken, m);
+      result_flags_[m] |= Flags(taken, m);
+    }
     return true;
   }
 
-  bool Gather(const Place& place, const Node& n, Evaluated* result, bool* waits) {
+  bool Gather(const Place& place, const Node& n, bool* waits) {
     Operands operands;
     if (!AskChildren(place, n, &operands)) return false;
     if ((*waits = operands.waits)) return true;
-    Merge(operands, result);
-    if (result->undefined) return true;
-    for (int b = 0; b < nodes_.buffer_count(); ++b) {
-      const Digest128& key = nodes_.buffer_key(static_cast<BufferId>(b));
-      if ((key.hi ^ Scramble(key.lo)) != n.attr) continue;
-      Evaluated loaded;
-      if (!Load(static_cast<BufferId>(b), static_cast<int64_t>(static_cast<uint64_t>(operands.values[0].bits)), n.width,
-                &loaded))
-        return false;
-      result->bits = loaded.bits;
-      return true;
+    int buffer = 0;
+    for (; buffer < nodes_.buffer_count(); ++buffer) {
+      const Digest128& key = nodes_.buffer_key(static_cast<BufferId>(buffer));
+      if ((key.hi ^ Scramble(key.lo)) == n.attr) break;
     }
-    return Error(absl::InternalError("a gather from no buffer"));
+    if (buffer == nodes_.buffer_count()) return Error(absl::InternalError("a gather from no buffer"));
+    for (size_t m = 0; m < count_; ++m) {
+      result_bits_[m] = 0;
+      result_flags_[m] = Merged(operands, m);
+      if (result_flags_[m] & ~kInexact) continue;
+      uint8_t flags;
+      Load(m, static_cast<BufferId>(buffer), static_cast<int64_t>(static_cast<uint64_t>(Bits(0, m))), n.width,
+           &result_bits_[m], &flags);
+      result_flags_[m] |= flags;
+    }
+    return true;
   }
 
   // The elements of a vector node, as operands.
@@ -317,42 +373,62 @@ class Evaluator::Run {
     return true;
   }
 
-  bool MatrixStep(const Place& place, const Node& n, Evaluated* result, bool* waits) {
+  bool MatrixStep(const Place& place, const Node& n, bool* waits) {
     Operands operands;
     const ChildRef accumulator = nodes_.child(place.node, 0), a = accumulator.next(), b = a.next();
     Place child;
     PlaceChild(place, accumulator, &child);
     if (!AskOperand(child, n.width, &operands)) return false;
+    if ((*waits = operands.waits)) return true;
     PlaceChild(place, a, &child);
     if (!AskVector(child, &operands)) return false;
-    const int group = operands.count - 1;
+    const size_t group = operands.count - 1;
     PlaceChild(place, b, &child);
     if (!AskVector(child, &operands)) return false;
     if (operands.count != 2 * group + 1) return Error(absl::InternalError("a matrix step of unequal vectors"));
     if ((*waits = operands.waits)) return true;
     uint64_t x[kMaxOperands];
-    for (int i = 0; i < operands.count; ++i) x[i] = static_cast<uint64_t>(operands.values[i].bits);
-    const size_t k = static_cast<size_t>(group);
-    result->bits = ComputeMatrixStep(n.attr, x[0], {x + 1, k}, {x + 1 + k, k});
-    Merge(operands, result);
+    for (size_t m = 0; m < count_; ++m) {
+      for (size_t i = 0; i < operands.count; ++i) x[i] = static_cast<uint64_t>(Bits(i, m));
+      result_bits_[m] = ComputeMatrixStep(n.attr, x[0], {x + 1, group}, {x + 1 + group, group});
+      result_flags_[m] = Merged(operands, m);
+    }
     return true;
   }
 
   const NodeManager& nodes_;
-  const Memory& memory_;
+  const std::vector<const Memory*> memories_;
+  const size_t count_;
   const EvaluatorOptions options_;
   std::vector<Entry> entries_;
   std::vector<uint64_t> keys_;
+  std::vector<uint128> bits_;
+  std::vector<uint8_t> flags_;
   std::vector<uint32_t> table_;
   std::vector<uint32_t> stack_;
+  std::vector<uint128> operand_bits_;
+  std::vector<uint8_t> operand_flags_;
+  std::vector<uint128> result_bits_;
+  std::vector<uint8_t> result_flags_;
   size_t first_ = 0;
+  std::string outside_;
   absl::Status status_;
 };
 
 Evaluator::Evaluator(const NodeManager* nodes, const Memory* memory, EvaluatorOptions options)
-    : run_(std::make_unique<Run>(nodes, memory, std::move(options))) {}
+    : Evaluator(nodes, std::vector<const Memory*>{memory}, std::move(options)) {}
+Evaluator::Evaluator(const NodeManager* nodes, std::vector<const Memory*> memories, EvaluatorOptions options)
+    : run_(std::make_unique<Run>(nodes, std::move(memories), std::move(options))) {}
 Evaluator::~Evaluator() = default;
 
-absl::StatusOr<Evaluated> Evaluator::Evaluate(const Scalar& value, int width) { return run_->Evaluate(value, width); }
+absl::StatusOr<Evaluated> Evaluator::Evaluate(const Scalar& value, int width) {
+  std::vector<Evaluated> values(run_->count());
+  if (absl::Status s = run_->Evaluate(value, width, values); !s.ok()) return s;
+  return values[0];
+}
+
+absl::Status Evaluator::Evaluate(const Scalar& value, int width, std::span<Evaluated> out) {
+  return run_->Evaluate(value, width, out);
+}
 
 }  // namespace samebits::expr

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Compare evaluated maps with what the GPU wrote, kernels with approximate functions included.
+
+    run_differential.py --out DIR [--binary B] [--commit C] [--all] [--every] [--only GROUP ...] [--seconds S]
+
+Kernels of tests/corpus are evaluated on the CPU by differential_evaluator (tests/differential); what it asks about
+approximate functions is answered by one-instruction kernels on the GPU (approximate.py), and it is run again with the
+answers, until nothing is left to ask. Then the digests of all outputs must be those that the manifest records of the
+GPU. By default only kernels whose text has approximate functions are taken (tests/differential/run.py does the others
+without a GPU), and of those with equal signatures one is evaluated; --all takes every kernel, --every evaluates each.
+For kernels that differ, the kernel is run and the first differing elements are printed. Writes DIR/differential.jsonl
+and DIR/differential-record.json. Exit status 1 if some bytes differ or kernels were left out.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import sys
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+for folder in (HERE, HERE.parent / "corpus", HERE.parent / "differential"):
+    sys.path.insert(0, str(folder))
+
+import numpy as np
+
+import approximate
+import arena
+import assemble
+import differential
+import inputs
+import record
+import run as local
+import unpack
+
+APPROXIMATE = re.compile(r"\.(?:approx|full)\b|^\s*(?:@%\S+\s+)?(?:ex2|lg2|sin|cos|tanh|rsqrt)\.", re.M)
+ROUNDS = 12
+CHUNK = 6  # kernels a process that are not asked to share
+
+
+class GroupRun:
+    """Rounds of one task: evaluate, ask, evaluate those again that had questions."""
+
+    def __init__(self, task, options, source, asker, scratch):
+        self.task, self.options, self.source, self.asker = task, options, source, asker
+        self.stem = scratch / ("%s.%d" % (task.key[0], threading.get_ident()))
+        self.oracle, self.rounds = approximate.Oracle(), 0
+
+    def run(self, deadline):
+        """Answers by id."""
+        answers, rows = {}, self.task.rows
+        questions, table = pathlib.Path(f"{self.stem}.questions"), pathlib.Path(f"{self.stem}.oracle")
+        folder = self.source.of(rows[0])
+        while rows and self.rounds < ROUNDS and time.monotonic() < deadline:
+            self.rounds += 1
+            self.oracle.write(table)
+            extra = ["--oracle", str(table), "--questions", str(questions)]
+            if not self.options.every:
+                extra.append("--distinct")
+            answers.update(differential.evaluate(self.options.binary, self.options.manifest, differential.Task(rows),
+                                                 folder, self.source.draws, self.options.kernel_seconds, extra))
+            asked = approximate.read_sections(questions) if questions.exists() else {}
+            for name, records in asked.items():
+                self.oracle.add(name, records, self.asker.answers(name, records))
+            questions.unlink(missing_ok=True)
+            rows = [r for r in rows if any(answers[r["id"]].get("unanswered") or [])]
+            if not asked:
+                break
+        table.unlink(missing_ok=True)
+        return answers
+
+
+def make_tasks(rows, every):
+    if not every:
+        return differential.make_tasks(rows, True)
+    tasks = []
+    for task in differential.make_tasks(rows, True):
+        tasks += [differential.Task(task.rows[i:i + CHUNK]) for i in range(0, len(task.rows), CHUNK)]
+    return tasks
+
+
+def run_all(rows, options, source, asker, scratch, deadline):
+    """(answers by id, oracles by group, most rounds)."""
+    progress = differential.Progress(len(rows))
+    answers, oracles, most, lock = {}, {}, 0, threading.Lock()
+
+    def work(task):
+        nonlocal most
+        run = GroupRun(task, options, source, asker, scratch)
+        found = run.run(deadline) if time.monotonic() < deadline else {}
+        with lock:
+            oracles.setdefault(task.key[0], []).append(run.oracle)
+            most = max(most, run.rounds)
+            for row in task.rows:
+                answers[row["id"]] = found.get(row["id"])
+                progress.add(differential.verdict(row, found.get(row["id"]), source.draws)[0])
+
+    with differential.concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(work, make_tasks(rows, options.every)))
+    return answers, oracles, most
+
+
+def explain(row, draw, options, source, oracles, asker, scratch):
+    """Prints the first elements at which evaluation and GPU part."""
+    table = scratch / "explain.oracle"
+    for oracle in oracles:
+        oracle.write(table)
+        extra = ["--oracle", str(table), "--outputs", str(scratch)]
+        differential.evaluate(options.binary, options.manifest, differential.Task([row]), source.of(row), [draw],
+                              options.kernel_seconds, extra)
+    cubin = scratch / "explain.cubin"
+    text = (options.manifest.parent / row["path"]).read_text()
+    assemble.assemble(text, cubin)
+
+    def on_device(driver):
+        base = driver.allocate(arena.ALLOCATION)
+        place = arena.Arena(driver, base, row["group"], row["buffers"], row["outputs"])
+        module, function = driver.load(cubin.read_bytes(), row["entry"], row["shared"])
+        place.run(function, row, place.values(row["args"]), draw)
+        found = {}
+        for name in place.outputs:
+            found[name] = np.empty(place.bytes_of(name), np.uint8)
+            driver.download(found[name], place.base + place.offsets[name])
+        driver.unload(module)
+        place.release()
+        driver.free(base)
+        return found
+
+    for name, theirs in asker.on_device(on_device).items():
+        path = scratch / f"{row['id'].replace('/', '_')}.{draw}.{name}"
+        size = inputs.ITEM_BYTES[row["buffers"][name]["dtype"]]
+        ours = np.fromfile(path, f"<u{size}")
+        theirs = theirs.view(f"<u{size}")
+        wrong = np.flatnonzero(ours != theirs)
+        print(f"{row['id']} draw {draw} {name}: {len(wrong)} of {len(ours)} elements differ:",
+              [(int(i), f"map {int(ours[i]):#x}", f"GPU {int(theirs[i]):#x}") for i in wrong[:4]])
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--binary", type=pathlib.Path)
+    parser.add_argument("--commit", default="")
+    parser.add_argument("--all", action="store_true", help="kernels without approximate functions too")
+    parser.add_argument("--every", action="store_true", help="evaluate every kernel, also of equal signatures")
+    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--draws", type=lambda t: [int(d) for d in t.split(",")], default=differential.DRAWS)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--kernel-seconds", type=float, default=100.0)
+    parser.add_argument("--seconds", type=float, default=120.0, help="stop starting work after this long")
+    return parser.parse_args()
+
+
+def main():
+    options = parse()
+    begin = time.monotonic()
+    options.binary = options.binary or local.find_binary()
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        options.manifest = unpack.unpack(scratch / "corpus") / "manifest.jsonl"
+        rows = differential.load_rows(options.manifest, options.only)
+        if not options.all:
+            rows = [r for r in rows if APPROXIMATE.search((options.manifest.parent / r["path"]).read_text())]
+        source = differential.Inputs(scratch / "inputs", options.draws)
+        asker = approximate.Asker(scratch / "functions")
+        answers, oracles, rounds = run_all(rows, options, source, asker, scratch, begin + options.seconds)
+        figures = {**differential.figures_of(rows, answers, options.draws), "rounds": rounds,
+                   "questions": asker.asked, "seconds": round(time.monotonic() - begin, 1)}
+        differential.print_troubles(rows, answers, options.draws)
+        different = [(r, differential.verdict(r, answers[r["id"]], options.draws)) for r in rows]
+        different = [(r, wrong[0]) for r, (name, wrong) in different if name == differential.DIFFERENT]
+        shown = {}
+        for row, draw in different:  # one of each group
+            if shown.setdefault(row["group"], row) is row and time.monotonic() < begin + options.seconds + 20:
+                explain(row, draw, options, source, oracles[row["group"]], asker, scratch)
+        name, version = asker.on_device(lambda driver: driver.describe())
+    print(json.dumps(figures))
+    local.write_results(options.out, rows, answers, figures, options, name, version)
+    left = sum(figures.get(k, 0) for k in (differential.DIFFERENT, differential.FAILED, differential.UNANSWERED,
+                                           differential.UNFINISHED, differential.NOT_RUN))
+    return 1 if left else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
