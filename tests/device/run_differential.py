@@ -18,7 +18,6 @@ import pathlib
 import re
 import sys
 import tempfile
-import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -38,79 +37,44 @@ import unpack
 
 APPROXIMATE = re.compile(r"\.(?:approx|full)\b|^\s*(?:@%\S+\s+)?(?:ex2|lg2|sin|cos|tanh|rsqrt)\.", re.M)
 ROUNDS = 12
-CHUNK = 6  # kernels a process that are not asked to share
 
 
-class GroupRun:
-    """Rounds of one task: evaluate, ask, evaluate those again that had questions."""
+class Rounds:
+    """Evaluates tasks, asks the GPU, and evaluates again what had questions."""
 
-    def __init__(self, task, options, source, asker, scratch):
-        self.task, self.options, self.source, self.asker = task, options, source, asker
-        self.stem = scratch / ("%s.%d" % (task.key[0], threading.get_ident()))
-        self.oracle, self.rounds = approximate.Oracle(), 0
+    def __init__(self, options, source, asker, scratch, deadline):
+        self.options, self.source, self.asker, self.scratch = options, source, asker, scratch
+        self.deadline, self.most, self.oracles = deadline, 0, {}
 
-    def run(self, deadline):
-        """Answers by id."""
-        answers, rows = {}, self.task.rows
-        questions, table = pathlib.Path(f"{self.stem}.questions"), pathlib.Path(f"{self.stem}.oracle")
-        folder = self.source.of(rows[0])
-        while rows and self.rounds < ROUNDS and time.monotonic() < deadline:
-            self.rounds += 1
-            self.oracle.write(table)
-            extra = ["--oracle", str(table), "--questions", str(questions)]
-            if not self.options.every:
-                extra.append("--distinct")
-            answers.update(differential.evaluate(self.options.binary, self.options.manifest, differential.Task(rows),
-                                                 folder, self.source.draws, self.options.kernel_seconds, extra))
+    def run(self, task):
+        """Answers by id; the oracle that gave them is kept under the ids."""
+        oracle, answers, rows = approximate.Oracle(), {}, task.rows
+        stem = self.scratch / task.key[1].replace("/", "_")
+        questions, table = stem.with_suffix(".questions"), stem.with_suffix(".oracle")
+        for number in range(1, ROUNDS + 1):
+            oracle.write(table)
+            answers.update(differential.evaluate(
+                self.options.binary, self.options.manifest, differential.Task(rows), self.source.of(rows[0]),
+                self.source.draws, self.options.kernel_seconds, ["--oracle", str(table), "--questions", str(questions)]))
             asked = approximate.read_sections(questions) if questions.exists() else {}
             for name, records in asked.items():
-                self.oracle.add(name, records, self.asker.answers(name, records))
+                oracle.add(name, records, self.asker.answers(name, records))
             questions.unlink(missing_ok=True)
+            self.most = max(self.most, number)
             rows = [r for r in rows if any(answers[r["id"]].get("unanswered") or [])]
-            if not asked:
+            if not asked or not rows or time.monotonic() > self.deadline:
                 break
         table.unlink(missing_ok=True)
+        self.oracles.update({r["id"]: oracle for r in task.rows})
         return answers
 
 
-def make_tasks(rows, every):
-    if not every:
-        return differential.make_tasks(rows, True)
-    tasks = []
-    for task in differential.make_tasks(rows, True):
-        tasks += [differential.Task(task.rows[i:i + CHUNK]) for i in range(0, len(task.rows), CHUNK)]
-    return tasks
-
-
-def run_all(rows, options, source, asker, scratch, deadline):
-    """(answers by id, oracles by group, most rounds)."""
-    progress = differential.Progress(len(rows))
-    answers, oracles, most, lock = {}, {}, 0, threading.Lock()
-
-    def work(task):
-        nonlocal most
-        run = GroupRun(task, options, source, asker, scratch)
-        found = run.run(deadline) if time.monotonic() < deadline else {}
-        with lock:
-            oracles.setdefault(task.key[0], []).append(run.oracle)
-            most = max(most, run.rounds)
-            for row in task.rows:
-                answers[row["id"]] = found.get(row["id"])
-                progress.add(differential.verdict(row, found.get(row["id"]), source.draws)[0])
-
-    with differential.concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(work, make_tasks(rows, options.every)))
-    return answers, oracles, most
-
-
-def explain(row, draw, options, source, oracles, asker, scratch):
+def explain(row, draw, options, source, oracle, asker, scratch):
     """Prints the first elements at which evaluation and GPU part."""
     table = scratch / "explain.oracle"
-    for oracle in oracles:
-        oracle.write(table)
-        extra = ["--oracle", str(table), "--outputs", str(scratch)]
-        differential.evaluate(options.binary, options.manifest, differential.Task([row]), source.of(row), [draw],
-                              options.kernel_seconds, extra)
+    oracle.write(table)
+    differential.evaluate(options.binary, options.manifest, differential.Task([row]), source.of(row), [draw],
+                          options.kernel_seconds, ["--oracle", str(table), "--outputs", str(scratch)])
     cubin = scratch / "explain.cubin"
     text = (options.manifest.parent / row["path"]).read_text()
     assemble.assemble(text, cubin)
@@ -166,16 +130,19 @@ def main():
             rows = [r for r in rows if APPROXIMATE.search((options.manifest.parent / r["path"]).read_text())]
         source = differential.Inputs(scratch / "inputs", options.draws)
         asker = approximate.Asker(scratch / "functions")
-        answers, oracles, rounds = run_all(rows, options, source, asker, scratch, begin + options.seconds)
-        figures = {**differential.figures_of(rows, answers, options.draws), "rounds": rounds,
+        rounds = Rounds(options, source, asker, scratch, begin + options.seconds)
+        chosen = ({r["id"]: r["id"] for r in rows} if options.every
+                  else differential.choose(options.binary, options.manifest, rows, options.jobs))
+        answers = differential.evaluate_all(rows, chosen, options.jobs, rounds.run, begin + options.seconds)
+        figures = {**differential.figures_of(rows, answers, options.draws), "rounds": rounds.most,
                    "questions": asker.asked, "seconds": round(time.monotonic() - begin, 1)}
-        differential.print_troubles(rows, answers, options.draws)
-        different = [(r, differential.verdict(r, answers[r["id"]], options.draws)) for r in rows]
+        differential.print_troubles(rows, answers)
+        different = [(r, differential.verdict(r, answers[r["id"]])) for r in rows]
         different = [(r, wrong[0]) for r, (name, wrong) in different if name == differential.DIFFERENT]
         shown = {}
         for row, draw in different:  # one of each group
             if shown.setdefault(row["group"], row) is row and time.monotonic() < begin + options.seconds + 20:
-                explain(row, draw, options, source, oracles[row["group"]], asker, scratch)
+                explain(row, draw, options, source, rounds.oracles[chosen[row["id"]]], asker, scratch)
         name, version = asker.on_device(lambda driver: driver.describe())
     print(json.dumps(figures))
     local.write_results(options.out, rows, answers, figures, options, name, version)

@@ -71,7 +71,7 @@ class Inputs:
         shutil.rmtree(self.folder / group, ignore_errors=True)
 
 
-def verdict(row, answer, draws):
+def verdict(row, answer):
     """(verdict, draws that differ)."""
     if answer is None:
         return NOT_RUN, []
@@ -81,7 +81,7 @@ def verdict(row, answer, draws):
         return NO_SIGNATURE, []
     if "digests" not in answer:
         return UNFINISHED, []
-    pairs = list(zip(draws, answer["digests"]))
+    pairs = list(zip(answer["draws"], answer["digests"]))
     wrong = [d for d, digest in pairs if digest is not None and digest != row["digests"][d]]
     if wrong:
         return DIFFERENT, wrong
@@ -98,26 +98,24 @@ class Task:
         self.key = rows[0]["group"], rows[0]["id"]
 
 
-def make_tasks(rows, distinct):
-    """Large groups first. With `distinct` a group stays together, so that its equal signatures meet."""
+def make_tasks(rows, size=CHUNK):
+    """Tasks of at most `size` kernels."""
     groups = collections.OrderedDict()
     for row in rows:
         groups.setdefault(row["group"], []).append(row)
-    size = len(rows) if distinct else CHUNK
     return [Task(members[i:i + size]) for members in groups.values() for i in range(0, len(members), size)]
 
 
 def evaluate(binary, manifest, task, folder, draws, seconds, extra=()):
     """The tool's answers by id; kernels after one that crashed the tool fail."""
-    command = [str(binary), "--device", str(DEVICE), "--manifest", str(manifest), "--inputs", str(folder), "--seconds", str(seconds),
-               "--draws", ",".join(map(str, draws)), *extra, *[r["id"] for r in task.rows]]
+    return ask(binary, manifest, task, ["--inputs", str(folder), "--seconds", str(seconds),
+                                        "--draws", ",".join(map(str, draws)), *extra])
+
+
+def ask(binary, manifest, task, options):
+    command = [str(binary), "--device", str(DEVICE), "--manifest", str(manifest), *options, *[r["id"] for r in task.rows]]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    answers = {}
-    for line in done.stdout.splitlines():
-        answer = json.loads(line)
-        if "same_as" in answer:
-            answer = {**answers[answer["same_as"]], **answer, "seconds": 0.0}
-        answers[answer["id"]] = answer
+    answers = {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines())}
     for row in task.rows:
         answers.setdefault(row["id"], {"error": f"the tool ended with {done.returncode}: {done.stderr.strip()[:300]}"})
     return answers
@@ -139,29 +137,44 @@ class Progress:
             print(f"{sum(self.counts.values())}/{self.total} after {now - self.begin:.0f} s: {parts}", flush=True)
 
 
-def evaluate_all(binary, manifest, rows, source, jobs, *, distinct=False, seconds=600.0, deadline=None, extra=None):
-    """Answers by id, for all rows; None where `deadline` (time.monotonic()) had passed. extra(task): more options."""
-    progress, answers, lock = Progress(len(rows)), {}, threading.Lock()
+def choose(binary, manifest, rows, jobs):
+    """{id: id of the kernel that is evaluated for it}: the first of its group with its signature."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        found = list(pool.map(lambda task: ask(binary, manifest, task, ["--signatures"]), make_tasks(rows, 32)))
+    signatures = {name: answer.get("signature") for answers in found for name, answer in answers.items()}
+    first = {}
+    return {r["id"]: first.setdefault((r["group"], signatures[r["id"]] or r["id"]), r["id"]) for r in rows}
 
-    def work(task):
-        if deadline is not None and time.monotonic() > deadline:
-            found = {}
-        else:
-            options = [*(["--distinct"] if distinct else []), *(extra(task) if extra else [])]
-            found = evaluate(binary, manifest, task, source.of(task.rows[0]), source.draws, seconds, options)
+
+def evaluate_all(rows, chosen, jobs, work, deadline=None):
+    """Answers by id for all rows; None where `deadline` (time.monotonic()) had passed.
+
+    work(task) gives answers of a task by id; only rows that `chosen` maps to themselves are in tasks.
+    """
+    progress, answers, lock = Progress(len(rows)), {}, threading.Lock()
+    followers = collections.defaultdict(list)
+    for row in rows:
+        followers[chosen[row["id"]]].append(row)
+
+    def finish(task):
+        late = deadline is not None and time.monotonic() > deadline
+        found = {} if late else work(task)
         with lock:
-            for row in task.rows:
-                answers[row["id"]] = found.get(row["id"])
-                progress.add(verdict(row, found.get(row["id"]), source.draws)[0])
+            for chosen_row in task.rows:
+                answer = found.get(chosen_row["id"])
+                for row in followers[chosen_row["id"]]:
+                    same = row is chosen_row or answer is None
+                    answers[row["id"]] = answer if same else {**answer, "id": row["id"], "same_as": chosen_row["id"]}
+                    progress.add(verdict(row, answers[row["id"]])[0])
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(work, make_tasks(rows, distinct)))
+        list(pool.map(finish, make_tasks([r for r in rows if chosen[r["id"]] == r["id"]])))
     return answers
 
 
 def figures_of(rows, answers, draws):
     """What a record says about a run."""
-    verdicts = {row["id"]: verdict(row, answers[row["id"]], draws) for row in rows}
+    verdicts = {row["id"]: verdict(row, answers[row["id"]]) for row in rows}
     counts = collections.Counter(v for v, _ in verdicts.values())
     equal = [r for r in rows if verdicts[r["id"]][0] == EQUAL]
     approximate = [r for r in equal if answers[r["id"]].get("asked")]
@@ -178,9 +191,9 @@ def figures_of(rows, answers, draws):
     }
 
 
-def print_troubles(rows, answers, draws):
+def print_troubles(rows, answers):
     for row in rows:
-        name, wrong = verdict(row, answers[row["id"]], draws)
+        name, wrong = verdict(row, answers[row["id"]])
         if name == DIFFERENT:
             print(f"{row['id']}: differs on draws {wrong}")
         elif name == FAILED:

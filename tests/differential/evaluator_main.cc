@@ -3,7 +3,6 @@
 #include <chrono>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -21,7 +20,7 @@ using nlohmann::json;
 constexpr char kUsage[] =
     R"(usage: differential_evaluator --manifest M --inputs DIR [options] ID...
 
-Prints one JSON object a kernel: id, status and signature; and where there is one, elements, evaluated, seconds, asked
+Prints one JSON object a kernel: id, status and signature; and where it has one, elements, evaluated, seconds, asked
 (questions about approximate functions) and, where every element was evaluated, digests (one a draw; null where values
 of approximate functions or undefined ones took part).
 
@@ -32,7 +31,7 @@ of approximate functions or undefined ones took part).
   --outputs DIR    where to write the output buffers: DIR/<id with '/' as '_'>.<draw>.<buffer>
   --seconds S      longest evaluation of one kernel (default 600)
   --device 90      evaluate texts for older architectures as this one executes them (default: as written)
-  --distinct       kernels of equal signatures are evaluated once; the others say same_as
+  --signatures     print id, status and signature only
 )";
 
 struct Options {
@@ -41,7 +40,7 @@ struct Options {
   std::set<std::string> ids;
   double seconds = 600;
   int device = 0;
-  bool distinct = false;
+  bool signatures = false;
 };
 
 bool ParseOptions(int argc, char** argv, Options* options) {
@@ -51,8 +50,8 @@ bool ParseOptions(int argc, char** argv, Options* options) {
       options->ids.insert(word);
       continue;
     }
-    if (word == "--distinct") {
-      options->distinct = true;
+    if (word == "--signatures") {
+      options->signatures = true;
       continue;
     }
     if (++i == argc) return false;
@@ -71,7 +70,8 @@ bool ParseOptions(int argc, char** argv, Options* options) {
       return false;
     }
   }
-  return !options->manifest.empty() && !options->inputs.empty() && !options->ids.empty() && !options->draws.empty();
+  return !options->manifest.empty() && (options->signatures || !options->inputs.empty()) && !options->ids.empty() &&
+         !options->draws.empty();
 }
 
 // The text as `device` executes it: matrix instructions depend on the architecture that the text is assembled for.
@@ -127,9 +127,8 @@ json Digests(const KernelResult& result, const std::vector<std::string>& outputs
   return digests;
 }
 
-// One kernel's answer; `seen` remembers which kernel was evaluated for a signature.
-json Answer(const Options& options, const launch::ManifestRow& row, OracleTable* oracle,
-            std::map<std::string, std::string>* seen) {
+// One kernel's answer.
+json Answer(const Options& options, const launch::ManifestRow& row, OracleTable* oracle) {
   json answer = {{"id", row.id}};
   const auto failed = [&answer](const absl::Status& status) {
     answer["error"] = status.ToString();
@@ -143,17 +142,13 @@ json Answer(const Options& options, const launch::ManifestRow& row, OracleTable*
   if (!resolved.ok()) return failed(resolved.status());
   const checker::Launch& launch = resolved->launch;
   if (!launch.grid || !launch.args) return failed(absl::InvalidArgumentError("the grid or the arguments are not given"));
-  if (options.distinct) {
+  if (options.signatures) {
     const auto signature = checker::ComputeSignature(text, launch);
-    if (signature.ok() && signature->status == checker::SignatureStatus::kOk) {
-      const auto [it, fresh] = seen->try_emplace(signature->digest, row.id);
-      if (!fresh) {
-        answer["status"] = "OK";
-        answer["signature"] = signature->digest;
-        answer["same_as"] = it->second;
-        return answer;
-      }
-    }
+    if (!signature.ok()) return failed(signature.status());
+    answer["status"] = std::string(checker::StatusName(signature->status));
+    answer["signature"] = signature->digest;
+    answer["reason"] = signature->reason;
+    return answer;
   }
   const auto draws = ReadInputs(options, launch);
   if (!draws.ok()) return failed(draws.status());
@@ -168,6 +163,7 @@ json Answer(const Options& options, const launch::ManifestRow& row, OracleTable*
     return answer;
   }
   answer["signature"] = result->signature.digest;
+  answer["draws"] = options.draws;
   answer["elements"] = result->elements;
   answer["evaluated"] = result->evaluated;
   answer["asked"] = oracle->asked() - asked;
@@ -190,12 +186,11 @@ int Main(int argc, char** argv) {
     std::cerr << (oracle.ok() ? rows.status() : oracle.status()) << "\n";
     return 2;
   }
-  std::map<std::string, std::string> seen;
   size_t found = 0;
   for (const launch::ManifestRow& row : *rows) {
     if (!options.ids.contains(row.id)) continue;
     ++found;
-    std::cout << Answer(options, row, &*oracle, &seen).dump() << std::endl;
+    std::cout << Answer(options, row, &*oracle).dump() << std::endl;
   }
   if (!options.questions.empty()) {
     if (absl::Status s = oracle->WriteQuestions(options.questions); !s.ok()) {

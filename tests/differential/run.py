@@ -7,7 +7,7 @@
 
 Build the target differential_evaluator first. Every kernel of tests/corpus that a GPU ran is evaluated on the draws of
 tests/device/inputs.py and its outputs digested as tests/device/run_corpus.py does. Kernels with approximate functions
-need an oracle, a table of what the GPU returned: tests/device/run_differential.py makes one. Exit status 1 if some
+are left unanswered: tests/device/run_differential.py asks a GPU for their values. Exit status 1 if some
 bytes differ or an evaluation failed. With --out writes DIR/differential.jsonl (id, verdict, seconds) and
 DIR/differential-record.json.
 """
@@ -37,7 +37,7 @@ import unpack
 
 BUILDS = ("release", "dev", "clang")
 # Of each of these the first kernel, on two draws.
-QUICK = ("row_sum_once_700", "row_mean_vector_bf16", "column_sum_f32", "row_argmax_f32", "row_sum_i32", "rotary_f32",
+QUICK = ("row_sum_once_700", "row_dot_f16", "column_sum_f32", "row_argmax_f32", "row_sum_i32", "rotary_f32",
          "matmul_f32_fma", "matmul_nt_e4m3", "matmul_int8", "matmul_tail_f16", "matvec_bf16", "cuda_matrix",
          "quantize_e5m2", "transposed_copy_f32")
 QUICK_DRAWS = [2, 6]
@@ -59,7 +59,6 @@ def parse():
     parser.add_argument("--ids", nargs="*", help="kernels")
     parser.add_argument("--draws", type=lambda t: [int(d) for d in t.split(",")], default=differential.DRAWS)
     parser.add_argument("--distinct", action="store_true", help="evaluate one kernel for all of a group with one signature")
-    parser.add_argument("--oracle", type=pathlib.Path, help="results of approximate functions")
     parser.add_argument("--seconds", type=float, default=600.0, help="for one kernel")
     parser.add_argument("--total-seconds", type=float, help="stop starting work after this long")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -88,7 +87,7 @@ def write_results(out, rows, answers, figures, options, device="none: CPU", vers
     out.mkdir(parents=True, exist_ok=True)
     with open(out / "differential.jsonl", "w") as lines:
         for row in rows:
-            name, wrong = differential.verdict(row, answers[row["id"]], options.draws)
+            name, wrong = differential.verdict(row, answers[row["id"]])
             answer = answers[row["id"]] or {}
             lines.write(json.dumps({"id": row["id"], "verdict": name, "draws": wrong, "same_as": answer.get("same_as"),
                                     "asked": answer.get("asked"), "seconds": answer.get("seconds")}) + "\n")
@@ -119,12 +118,13 @@ def main():
         if not rows:
             sys.exit("no such kernels")
         deadline = begin + options.total_seconds if options.total_seconds else None
-        answers = differential.evaluate_all(
-            binary, manifest, rows, differential.Inputs(scratch / "inputs", options.draws), options.jobs,
-            distinct=options.distinct, seconds=options.seconds, deadline=deadline,
-            extra=lambda _: ["--oracle", str(options.oracle)] if options.oracle else [])
+        source = differential.Inputs(scratch / "inputs", options.draws)
+        chosen = (differential.choose(binary, manifest, rows, options.jobs) if options.distinct
+                  else {r["id"]: r["id"] for r in rows})
+        answers = differential.evaluate_all(rows, chosen, options.jobs, lambda task: differential.evaluate(
+            binary, manifest, task, source.of(task.rows[0]), options.draws, options.seconds), deadline)
     figures = {**differential.figures_of(rows, answers, options.draws), "seconds": round(time.monotonic() - begin, 1)}
-    differential.print_troubles(rows, answers, options.draws)
+    differential.print_troubles(rows, answers)
     print(json.dumps(figures))
     if options.out:
         write_results(options.out, rows, answers, figures, options)

@@ -130,6 +130,59 @@ TEST_F(EvaluatorTest, UndefinedAndInexactSpread) {
   EXPECT_FALSE(Value(Make(Fn::kEx2, attr.Encode(), 32, {Const(0, 32)}), 32).inexact);
 }
 
+TEST_F(EvaluatorTest, SeveralMemoriesEachTakeTheirArm) {
+  TestMemory other = memory_;
+  PutFloat(0, 1.5f);
+  PutFloat(4, 2.0f);
+  memory_.buffers[x_][100] = 1;
+  other.buffers[x_][100] = 0;
+  other.buffers[x_].resize(200);
+  // Its second arm lies outside the other memory's buffer, which counts only where that arm is taken.
+  const Scalar s = Make(Fn::kSelect, 0, 32, {Make(Fn::kExtract, 0, 1, {Leaf(100)}), Add(Leaf(0), Leaf(4)), Leaf(8)});
+  const Scalar far = Make(Fn::kSelect, 0, 32, {Make(Fn::kExtract, 0, 1, {Leaf(100)}), Leaf(1000), Leaf(8)});
+  const Scalar near = Make(Fn::kSelect, 0, 32, {Make(Fn::kExtract, 0, 1, {Leaf(100)}), Leaf(8), Leaf(1000)});
+  Evaluator evaluator(&nodes_, std::vector<const Memory*>{&memory_, &other});
+  std::vector<Evaluated> v(2);
+  ASSERT_TRUE(evaluator.Evaluate(s, 32, v).ok());
+  EXPECT_EQ(static_cast<uint64_t>(v[0].bits), Bits(3.5f));
+  uint32_t third;
+  std::memcpy(&third, &other.buffers[x_][8], 4);
+  EXPECT_EQ(static_cast<uint64_t>(v[1].bits), third);
+  EXPECT_TRUE(evaluator.Evaluate(far, 32, v).ok());
+  EXPECT_EQ(evaluator.Evaluate(near, 32, v).code(), absl::StatusCode::kOutOfRange);
+}
+
+TEST_F(EvaluatorTest, AnOracleAnswersForApproximateFunctions) {
+  Attr attr;
+  attr.to = Format::kF32;
+  attr.flags = Attr::kApprox;
+  PutFloat(0, 3.0f);
+  PutFloat(4, -1.0f / 0.0f);
+  const auto ex2 = [&](const Scalar& x) { return Make(Fn::kEx2, attr.Encode(), 32, {x}); };
+  std::vector<uint64_t> asked;
+  EvaluatorOptions options;
+  options.oracle = [&](Fn fn, uint64_t word, std::span<const uint128> x) -> std::optional<uint64_t> {
+    EXPECT_EQ(fn, Fn::kEx2);
+    EXPECT_EQ(word, attr.Encode());
+    asked.push_back(static_cast<uint64_t>(x[0]));
+    if (x[0] == Bits(3.0f)) return Bits(8.5f);
+    return std::nullopt;
+  };
+  Evaluator evaluator(&nodes_, &memory_, options);
+  const Evaluated once = *evaluator.Evaluate(ex2(Leaf(0)), 32);
+  EXPECT_EQ(static_cast<uint64_t>(once.bits), Bits(8.5f));
+  EXPECT_FALSE(once.inexact || once.unanswered);
+  EXPECT_EQ(asked, std::vector<uint64_t>{Bits(3.0f)});
+  // What the ISA fixes is not asked; an operand without an answer is not asked about.
+  EXPECT_EQ(static_cast<uint64_t>(evaluator.Evaluate(ex2(Leaf(4)), 32)->bits), 0u);
+  EXPECT_EQ(asked.size(), 1u);
+  const Evaluated thrice = *evaluator.Evaluate(ex2(Add(ex2(ex2(Leaf(0))), Leaf(0))), 32);
+  EXPECT_TRUE(thrice.unanswered);
+  EXPECT_EQ(asked, (std::vector<uint64_t>{Bits(3.0f), Bits(8.5f)}));
+  const Scalar masked = Make(Fn::kSelect, 0, 32, {Const(0, 1), ex2(ex2(Leaf(0))), Leaf(0)});
+  EXPECT_FALSE(evaluator.Evaluate(masked, 32)->unanswered);
+}
+
 TEST_F(EvaluatorTest, BitsMove) {
   const Scalar joined =
       Make(Fn::kConcat, 16 | 8 << 8 | 8 << 16, 32, {Const(0x1234, 16), Const(0x56, 8), Const(0x78, 8)});
