@@ -26,7 +26,7 @@ class Evaluator::Run {
 
   absl::Status Evaluate(const Scalar& value, int width, std::span<Evaluated> out) {
     if (width < 1 || width > 128) return absl::InvalidArgumentError("only values of 1 to 128 bits are evaluated");
-    if (entries_.size() > options_.max_values / 2) Forget();
+    if (entries_.size() > options_.max_values / 2 || factors_.size() > kMaxFactorElements) Forget();
     first_ = entries_.size();
     Place place;
     place.node = value.node;
@@ -47,6 +47,8 @@ class Evaluator::Run {
  private:
   static constexpr uint32_t kNone = 0xffffffff;
   static constexpr int kMaxOperands = 96;
+  static constexpr int kFactor = 255;  // in place of a width, with the element's format above: entries of factors
+  static constexpr size_t kMaxFactorElements = 1u << 23;
   // Of a value. kOutside: a load left its buffer, which is an error once nothing masks it.
   enum Flag : uint8_t { kUndefined = 1, kInexact = 2, kUnanswered = 4, kOutside = 8 };
 
@@ -83,6 +85,7 @@ class Evaluator::Run {
     keys_.clear();
     bits_.clear();
     flags_.clear();
+    factors_.clear();
     table_.assign(1024, kNone);
   }
 
@@ -359,39 +362,68 @@ class Evaluator::Run {
     return true;
   }
 
-  // The elements of a vector node, as operands.
-  bool AskVector(const Place& place, Operands* operands) {
+  // A factor of a matrix step, decoded: its values in all memories, from factors_[first] on.
+  struct Factor {
+    size_t first = 0;
+    uint32_t id = 0;
+    size_t size = 0;  // elements
+  };
+
+  // Factors are remembered like values: rows and columns meet in many steps.
+  bool AskFactor(const Place& place, uint64_t attr, bool second, Factor* factor, bool* waits) {
     const Node& n = nodes_[place.node];
     if (n.fn != Fn::kVector) return Error(absl::InternalError("a matrix step's operand is no vector"));
-    ChildRef ref = nodes_.child(place.node, 0);
-    Place child;
-    for (int i = 0; i < n.children; ++i) {
-      if (i > 0) ref = ref.next();
-      PlaceChild(place, ref, &child);
-      if (!AskOperand(child, static_cast<int>(n.attr), operands)) return false;
+    factor->size = n.children;
+    factor->id = Find(place, kFactor | static_cast<int>(attr >> (second ? 40 : 32) & 255) << 8);
+    if (factor->id == kNone) return false;
+    if (!entries_[factor->id].done) {
+      Operands operands;
+      ChildRef ref = nodes_.child(place.node, 0);
+      Place child;
+      for (int i = 0; i < n.children; ++i) {
+        if (i > 0) ref = ref.next();
+        PlaceChild(place, ref, &child);
+        if (!AskOperand(child, static_cast<int>(n.attr), &operands)) return false;
+      }
+      if (operands.waits) {
+        *waits = true;
+        return true;
+      }
+      Decode(attr, second, operands, factor->id);
     }
+    factor->first = static_cast<size_t>(bits_[factor->id * count_]);
     return true;
   }
 
+  void Decode(uint64_t attr, bool second, const Operands& operands, uint32_t id) {
+    bits_[id * count_] = factors_.size();
+    for (size_t m = 0; m < count_; ++m) {
+      for (size_t i = 0; i < operands.count; ++i)
+        factors_.push_back(DecodeFactor(attr, second, static_cast<uint64_t>(Bits(i, m))));
+      flags_[id * count_ + m] = Merged(operands, m);
+    }
+    entries_[id].done = true;
+  }
+
   bool MatrixStep(const Place& place, const Node& n, bool* waits) {
-    Operands operands;
-    const ChildRef accumulator = nodes_.child(place.node, 0), a = accumulator.next(), b = a.next();
+    const ChildRef accumulator = nodes_.child(place.node, 0), first = accumulator.next(), second = first.next();
     Place child;
+    Factor a, b;
+    PlaceChild(place, first, &child);
+    if (!AskFactor(child, n.attr, false, &a, waits)) return false;
+    PlaceChild(place, second, &child);
+    if (!AskFactor(child, n.attr, true, &b, waits)) return false;
+    if (a.size != b.size) return Error(absl::InternalError("a matrix step of unequal vectors"));
+    Operands operands;
     PlaceChild(place, accumulator, &child);
     if (!AskOperand(child, n.width, &operands)) return false;
-    if ((*waits = operands.waits)) return true;
-    PlaceChild(place, a, &child);
-    if (!AskVector(child, &operands)) return false;
-    const size_t group = operands.count - 1;
-    PlaceChild(place, b, &child);
-    if (!AskVector(child, &operands)) return false;
-    if (operands.count != 2 * group + 1) return Error(absl::InternalError("a matrix step of unequal vectors"));
-    if ((*waits = operands.waits)) return true;
-    uint64_t x[kMaxOperands];
+    if ((*waits |= operands.waits)) return true;
+    const std::span<const softfloat::MatrixElement> factors = factors_;
     for (size_t m = 0; m < count_; ++m) {
-      for (size_t i = 0; i < operands.count; ++i) x[i] = static_cast<uint64_t>(Bits(i, m));
-      result_bits_[m] = ComputeMatrixStep(n.attr, x[0], {x + 1, group}, {x + 1 + group, group});
-      result_flags_[m] = Merged(operands, m);
+      result_bits_[m] = ComputeMatrixStep(n.attr, static_cast<uint64_t>(Bits(0, m)),
+                                          factors.subspan(a.first + m * a.size, a.size),
+                                          factors.subspan(b.first + m * b.size, b.size));
+      result_flags_[m] = Flags(0, m) | flags_[a.id * count_ + m] | flags_[b.id * count_ + m];
     }
     return true;
   }
@@ -404,6 +436,7 @@ class Evaluator::Run {
   std::vector<uint64_t> keys_;
   std::vector<uint128> bits_;
   std::vector<uint8_t> flags_;
+  std::vector<softfloat::MatrixElement> factors_;
   std::vector<uint32_t> table_;
   std::vector<uint32_t> stack_;
   std::vector<uint128> operand_bits_;

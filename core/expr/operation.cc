@@ -324,16 +324,22 @@ int OperandWidth(Fn fn, uint64_t word, int width, int i) {
   }
 }
 
-uint64_t ComputeMatrixStep(uint64_t attr, uint64_t accumulator, std::span<const uint64_t> a,
-                           std::span<const uint64_t> b) {
+sf::MatrixElement DecodeFactor(uint64_t attr, bool second, uint64_t pattern) {
+  const auto format = static_cast<Format>(attr >> (second ? 40 : 32) & 255);
+  if ((attr & 15) != kIntegerMatrixRule) return sf::DecodeElement(*FormatOf(format), pattern);
+  sf::MatrixElement integer;
+  integer.bits = pattern;
+  integer.significand = format == Format::kS8 ? static_cast<int8_t>(pattern) : static_cast<uint8_t>(pattern);
+  return integer;
+}
+
+uint64_t ComputeMatrixStep(uint64_t attr, uint64_t accumulator, std::span<const sf::MatrixElement> a,
+                           std::span<const sf::MatrixElement> b) {
   if ((attr & 15) == kIntegerMatrixRule) {
-    auto integers = [](Format f, std::span<const uint64_t> bytes) {
-      std::vector<int32_t> v;
-      for (const uint64_t x : bytes) v.push_back(f == Format::kS8 ? static_cast<int8_t>(x) : static_cast<uint8_t>(x));
-      return v;
-    };
-    return sf::IntegerDot(integers(static_cast<Format>(attr >> 32 & 255), a), integers(static_cast<Format>(attr >> 40 & 255), b),
-                          static_cast<uint32_t>(accumulator), (attr >> 4 & 15) == 1);
+    std::vector<int32_t> x, y;
+    for (const sf::MatrixElement& e : a) x.push_back(static_cast<int32_t>(e.significand));
+    for (const sf::MatrixElement& e : b) y.push_back(static_cast<int32_t>(e.significand));
+    return sf::IntegerDot(x, y, static_cast<uint32_t>(accumulator), (attr >> 4 & 15) == 1);
   }
   sf::MatrixUnit unit;
   unit.rule = static_cast<sf::MatrixRule>(attr & 15);
@@ -341,9 +347,7 @@ uint64_t ComputeMatrixStep(uint64_t attr, uint64_t accumulator, std::span<const 
   unit.fraction_bits = static_cast<int>(attr >> 8 & 255);
   unit.zero_exponent = static_cast<int16_t>(attr >> 16 & 0xffff);
   unit.group = static_cast<int>(attr >> 48 & 255);
-  const sf::Format *format_a = FormatOf(static_cast<Format>(attr >> 32 & 255)),
-                   *format_b = FormatOf(static_cast<Format>(attr >> 40 & 255));
-  return sf::Dot(unit, sf::DecodeElements(*format_a, a), sf::DecodeElements(*format_b, b), accumulator);
+  return sf::Dot(unit, a, b, accumulator);
 }
 
 }  // namespace samebits::expr

@@ -9,6 +9,7 @@
 
 #include "core/base/hash.h"
 #include "core/expr/fn.h"
+#include "core/softfloat/matrix_unit.h"
 
 namespace samebits::expr {
 
@@ -32,9 +33,11 @@ int OperandWidth(Fn fn, uint64_t attr, int width, int i);
 // wraps, or clamps once at the end of the step when the next four bits are 1.
 inline constexpr uint64_t kIntegerMatrixRule = 14;
 
-// One step of a matrix unit: `a` and `b` are element patterns of a group.
-uint64_t ComputeMatrixStep(uint64_t attr, uint64_t accumulator, std::span<const uint64_t> a,
-                           std::span<const uint64_t> b);
+// An element of the first (second) factor of a matrix step, from its pattern.
+softfloat::MatrixElement DecodeFactor(uint64_t attr, bool second, uint64_t pattern);
+// One step of a matrix unit: `a` and `b` are the elements of a group.
+uint64_t ComputeMatrixStep(uint64_t attr, uint64_t accumulator, std::span<const softfloat::MatrixElement> a,
+                           std::span<const softfloat::MatrixElement> b);
 
 // An instruction that is modelled as a function of its operands' bits and known by its spelling: "popc.b32", ...
 // (PTX ISA 9.7.1, 9.7.3 and 9.7.8).

@@ -46,6 +46,16 @@ uint64_t FlushSubnormal(const Format& format, uint64_t bits) {
 Number Decode(const Format& format, uint64_t bits) {
   Number number;
   number.negative = IsNegative(format, bits);
+  const uint64_t magnitude = Magnitude(format, bits) >> format.unused_low_bits;
+  const uint64_t field = magnitude >> format.fraction_bits;
+  const uint64_t unit = uint64_t{1} << format.fraction_bits;
+  const uint64_t top = (uint64_t{1} << format.exponent_bits) - 1;
+  if (field != 0 && field != top && format.specials != Specials::kScale) {  // in all formats a normal number
+    number.kind = Number::Kind::kFinite;
+    number.significand = unit | (magnitude & (unit - 1));
+    number.exponent = static_cast<int>(field) - format.bias() - format.fraction_bits;
+    return number;
+  }
   if (IsNan(format, bits)) {
     number.kind = Number::Kind::kNan;
     return number;
@@ -56,16 +66,12 @@ Number Decode(const Format& format, uint64_t bits) {
   }
   if (IsZero(format, bits)) return number;
   number.kind = Number::Kind::kFinite;
-  const uint64_t magnitude = Magnitude(format, bits) >> format.unused_low_bits;
-  const uint64_t field = magnitude >> format.fraction_bits;
   if (format.specials == Specials::kScale) {
     number.significand = 1;
     number.exponent = static_cast<int>(field) - format.bias();
     return number;
   }
-  const uint64_t fraction = magnitude & ((uint64_t{1} << format.fraction_bits) - 1);
-  const uint64_t leading = field != 0 ? uint64_t{1} << format.fraction_bits : 0;
-  number.significand = leading | fraction;
+  number.significand = (field != 0 ? unit : 0) | (magnitude & (unit - 1));
   number.exponent = (field != 0 ? static_cast<int>(field) : 1) - format.bias() - format.fraction_bits;
   return number;
 }

@@ -36,7 +36,7 @@ import run as local
 import unpack
 
 APPROXIMATE = re.compile(r"\.(?:approx|full)\b|^\s*(?:@%\S+\s+)?(?:ex2|lg2|sin|cos|tanh|rsqrt)\.", re.M)
-ROUNDS = 12
+ROUNDS = 64  # functions of functions need one each
 
 
 class Rounds:
@@ -133,7 +133,7 @@ def main():
         rounds = Rounds(options, source, asker, scratch, begin + options.seconds)
         chosen = ({r["id"]: r["id"] for r in rows} if options.every
                   else differential.choose(options.binary, options.manifest, rows, options.jobs))
-        answers = differential.evaluate_all(rows, chosen, options.jobs, rounds.run, begin + options.seconds)
+        answers = differential.evaluate_all(rows, chosen, options.jobs, rounds.run, begin + options.seconds, size=1)
         figures = {**differential.figures_of(rows, answers, options.draws), "rounds": rounds.most,
                    "questions": asker.asked, "seconds": round(time.monotonic() - begin, 1)}
         differential.print_troubles(rows, answers)

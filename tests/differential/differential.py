@@ -146,7 +146,7 @@ def choose(binary, manifest, rows, jobs):
     return {r["id"]: first.setdefault((r["group"], signatures[r["id"]] or r["id"]), r["id"]) for r in rows}
 
 
-def evaluate_all(rows, chosen, jobs, work, deadline=None):
+def evaluate_all(rows, chosen, jobs, work, deadline=None, size=CHUNK):
     """Answers by id for all rows; None where `deadline` (time.monotonic()) had passed.
 
     work(task) gives answers of a task by id; only rows that `chosen` maps to themselves are in tasks.
@@ -168,7 +168,8 @@ def evaluate_all(rows, chosen, jobs, work, deadline=None):
                     progress.add(verdict(row, answers[row["id"]])[0])
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(finish, make_tasks([r for r in rows if chosen[r["id"]] == r["id"]])))
+        tasks = make_tasks([r for r in rows if chosen[r["id"]] == r["id"]], size)
+        list(pool.map(finish, reversed(tasks)))  # the long ones, attention and matrix products, are at the end
     return answers
 
 

@@ -215,6 +215,11 @@ TEST_F(EvaluatorTest, MatrixStepSumsItsGroup) {
   const Scalar step = Make(Fn::kMatrixStep, attr, 32, {Const(Bits(0.5f), 32), a, b});
   EXPECT_EQ(static_cast<uint64_t>(Value(step, 32).bits), Bits(16.5f));
   EXPECT_EQ(Error(a, 16), absl::StatusCode::kUnimplemented);
+  // The same vectors as bf16: 2^-7 and 2.
+  const uint64_t formats = static_cast<uint64_t>(Format::kF16) << 32 | static_cast<uint64_t>(Format::kF16) << 40;
+  const uint64_t brains = static_cast<uint64_t>(Format::kBf16) << 32 | static_cast<uint64_t>(Format::kBf16) << 40;
+  const Scalar next = Make(Fn::kMatrixStep, (attr ^ formats) | brains, 32, {step, a, b});
+  EXPECT_EQ(static_cast<uint64_t>(Value(next, 32).bits), Bits(16.625f));
 }
 
 TEST_F(EvaluatorTest, ChainsOfAnyDepth) {
