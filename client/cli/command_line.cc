@@ -104,6 +104,8 @@ void AddCheckOptions(CLI::App* app, CommandLine* line) {
   app->add_flag("--ignore-signed-zero", line->ignore_signed_zero, "Count +0 and -0 as the same value");
   app->add_flag("--strict-contraction", line->strict_contraction,
                 "UNKNOWN, not an assumption, where the assembler may fuse a multiplication into an addition");
+  app->add_flag("--symbolic", line->symbolic,
+                "For all sizes: withhold the grid and scalar arguments, even where the launch gives them");
 }
 
 CLI::App* AddCommand(CLI::App* app, Builder* b, Command command, const char* name, const char* summary,

@@ -37,6 +37,7 @@ struct CommandLine {
   bool quiet = false;
   double timeout_seconds = 120;
   bool ignore_signed_zero = false, strict_contraction = false;
+  bool symbolic = false;  // grid and scalar arguments are withheld
   std::vector<std::string> kernels;
   std::string manifest, reference;
   launch::LaunchSpec launch;                      // for every kernel

@@ -112,6 +112,7 @@ absl::StatusOr<std::vector<KernelSource>> ListSources(const CommandLine& line) {
     if (i < line.side_launch.size()) {
       sources[i].spec = launch::Overlay(std::move(sources[i].spec), line.side_launch[i]);
     }
+    if (line.symbolic) sources[i].spec = launch::WithoutSizes(std::move(sources[i].spec));
   }
   const bool is_batch = line.command == Command::kPartition || line.command == Command::kSignature;
   if (absl::Status status = CheckDistinct(sources, is_batch); !status.ok()) return status;

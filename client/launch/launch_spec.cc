@@ -142,6 +142,20 @@ bool NeedsText(const LaunchSpec& spec) {
 
 }  // namespace
 
+LaunchSpec WithoutSizes(LaunchSpec spec) {
+  spec.grid_set = true;
+  spec.grid.reset();
+  if (!spec.args) return spec;
+  for (ArgSpec& arg : *spec.args) {
+    if (arg.form == ArgSpec::Form::kPointer || arg.form == ArgSpec::Form::kScratch) continue;
+    ArgSpec open;
+    open.label = arg.label;
+    open.origin = arg.origin;
+    arg = std::move(open);
+  }
+  return spec;
+}
+
 LaunchSpec Overlay(LaunchSpec base, const LaunchSpec& top) {
   if (top.entry) base.entry = top.entry;
   if (top.block) base.block = top.block;

@@ -52,6 +52,9 @@ struct LaunchSpec {
 // `base` with every part that `top` sets replaced. Arguments are replaced as a whole.
 LaunchSpec Overlay(LaunchSpec base, const LaunchSpec& top);
 
+// The launch for all sizes: its grid open, and of its arguments only pointers and scratch buffers kept.
+LaunchSpec WithoutSizes(LaunchSpec spec);
+
 // "128", "16,8" or "16x8x1"; each at least 1 and below 2^31. `origin` begins the message.
 absl::StatusOr<checker::Dim3> ParseDim3(std::string_view text, std::string_view origin);
 

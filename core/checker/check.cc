@@ -124,8 +124,9 @@ std::vector<std::vector<uint32_t>> Partition(const std::vector<uint32_t>& blocks
   return parts;
 }
 
-// Executes all classes, from one of all blocks to as fine as decisions need.
-void Execute(const Options& options, absl::Time deadline, Workspace* workspace, Check* check) {
+// Executes all classes, from one of all blocks to as fine as decisions need. False: again, with the residues that the
+// open grid now has.
+bool ExecuteOnce(const Options& options, absl::Time deadline, Workspace* workspace, Check* check) {
   const Dim3& g = check->launch.grid;
   const uint64_t blocks = static_cast<uint64_t>(g[0]) * g[1] * g[2];
   std::vector<std::vector<uint32_t>> work(1);
@@ -154,24 +155,36 @@ void Execute(const Options& options, absl::Time deadline, Workspace* workspace, 
         check->stop.kind = symexec::StopKind::kUnknown;
         check->stop.code = "GRID_CLASS_LIMIT";
         check->stop.reason = "limit max_grid_classes reached: blocks take too many different courses";
-        return;
+        return true;
       }
       for (auto it = parts.rbegin(); it != parts.rend(); ++it) work.push_back(std::move(*it));
       continue;
     }
+    if (c.execution.stop.kind == symexec::StopKind::kRefine) {
+      check->launch.grid = c.execution.stop.residues;
+      check->classes.clear();
+      return false;
+    }
     if (c.execution.stop.kind != symexec::StopKind::kDone) {
       check->stop = c.execution.stop;
-      return;
+      return true;
     }
     for (const std::string& a : c.execution.assumptions) check->assumptions.push_back(a);
     kept_bytes += c.execution.memory_bytes() + c.symbolic->memory_bytes();
     check->classes.push_back(std::move(c));
   }
+  return true;
+}
+
+// Residues of an open grid grow with every turn, up to a bound of the executor's.
+void Execute(const Options& options, absl::Time deadline, Workspace* workspace, Check* check) {
+  while (!ExecuteOnce(options, deadline, workspace, check)) {
+  }
 }
 
 std::string DigestOf(const Check& check, const Options& options, const Workspace& workspace) {
   std::string bytes = absl::StrCat("samebits signature ", kSignatureVersion, "\n", options.ignore_signed_zero ? "signed zero ignored\n" : "",
-                                   check.launch.grid_known ? "" : "grid open\n");
+                                   check.launch.grid_known ? "" : "grid open 2\n");
   std::vector<std::pair<Digest128, const BufferMap*>> ordered;
   for (const auto& [buffer, map] : check.maps) ordered.push_back({workspace.nodes.buffer_key(buffer), &map});
   std::sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -237,7 +250,7 @@ absl::StatusOr<std::unique_ptr<Check>> RunCheck(std::string_view text, const Lau
     Execute(options, deadline, workspace, check.get());
   }
   const double executed = ThreadMicros();
-  MapBuilder maps(&workspace->builder, check->space.get(), check->launch.grid_known);
+  MapBuilder maps(&workspace->builder, check->space.get(), check->launch.grid_known, check->launch.grid);
   if (check->stop.kind == symexec::StopKind::kDone) check->stop = maps.Build(check->classes, check->compared, &check->maps);
   if (check->stop.kind == symexec::StopKind::kDone && workspace->builder.saw_contraction()) {
     check->assumptions.push_back("contraction: the assembler treats each unrounded mul feeding an add alike in both kernels");
@@ -251,7 +264,7 @@ absl::StatusOr<std::unique_ptr<Check>> RunCheck(std::string_view text, const Lau
     check->assumptions.push_back("f64: which of several NaN operands an operation returns is not compared");
   check->assumptions.push_back("buffers of different arguments do not overlap");
   if (!check->launch.grid_known)
-    check->assumptions.push_back("grid open: equal for every grid in which each address is written once");
+    check->assumptions.push_back("grid open: equal for every grid in which each address is written once, and each index stays within its dimension");
   std::sort(check->assumptions.begin(), check->assumptions.end());
   check->assumptions.erase(std::unique(check->assumptions.begin(), check->assumptions.end()), check->assumptions.end());
   sig.times = {parsed - start, executed - parsed, ThreadMicros() - executed};

@@ -153,6 +153,7 @@ Field MapBuilder::BlockSum(const ClassResult& c, SymbolicId address, const std::
 
 // Open terms enter as one weight of their whole affine form.
 Field MapBuilder::OpenFactor(const ClassResult& c, SymbolicId address, const std::vector<SymbolicId>& anchors) {
+  if (!grid_known_) return OpenGridFactor(c, address, anchors);
   const symexec::SymbolicSpace& symbolic = *c.symbolic;
   bool any = symbolic.HasTerms(address);
   for (const SymbolicId a : anchors) any |= symbolic.HasTerms(a);
@@ -258,13 +259,18 @@ bool MapBuilder::Enumerate(const std::vector<ClassResult>& classes, const symexe
     for (const Store& s : c.execution.stores) {
       if (s.buffer != buffer) continue;
       const int64_t* array = space.array(s.address.array);
+      uint64_t terms = 0;
+      for (const auto& [id, factor] : (*c.symbolic)[s.address.symbolic].terms) {
+        const symexec::Atom* atom = c.symbolic->atom(id);
+        terms += Scramble((atom == nullptr ? id : atom->key.lo) + Scramble(static_cast<uint64_t>(factor)));
+      }
       for (size_t b = 0; b < c.blocks.size(); ++b) {
         const int64_t base = s.address.constant + c.symbolic->At(s.address.symbolic, b);
         for (int l = 0; l < space.lanes(); ++l) {
           if (!space.Test(s.mask, l)) continue;
           if (out->size() >= limit) return false;
           out->push_back({array[l] + base, s.value.bits / 8u, c.blocks[b], static_cast<uint32_t>(b),
-                          static_cast<uint16_t>(l), &s, &c});
+                          static_cast<uint16_t>(l), terms, &s, &c});
         }
       }
     }
@@ -286,7 +292,16 @@ Field MapBuilder::ElementTerm(const Element& e) {
   const Scalar v = ElementValue(e);
   Field term = TermOf(v.node, e.store->value.bits) * Point(kAddressPoint).Power(e.address);
   for (int j = 0; j < v.slots; ++j) term = term * Point(j + 1).Power(v.anchor[j].offset);
-  return term;
+  if (grid_known_) return term;
+  // Anchors of the value in this lane, as AddStore has them.
+  Lanes value;
+  std::vector<SymbolicId> anchors;
+  if (ValueOf(*e.store, &value)) {
+    symexec::VectorOps ops(&builder_, &space_);
+    const Scalar own = ops.At(value, e.lane);
+    for (int j = 0; j < own.slots; ++j) anchors.push_back(own.anchor[j].symbolic);
+  }
+  return term * OpenGridFactor(*e.owner, e.store->address.symbolic, anchors);
 }
 
 // Some address may be written more than once. Writes of equal values are one; a later write of the same lane, or one
@@ -297,19 +312,27 @@ Stop MapBuilder::ResolveRepeats(const std::vector<ClassResult>& classes, BufferI
     return Problem(StopKind::kUnknown, "WRITES_NOT_PROVED_DISJOINT",
                    "more stores than the checker enumerates, and they do not cover one range once", 0);
   std::sort(elements.begin(), elements.end(), [](const Element& a, const Element& b) {
-    return std::tie(a.address, a.bytes, a.block, a.store->order, a.lane) <
-           std::tie(b.address, b.bytes, b.block, b.store->order, b.lane);
+    return std::tie(a.terms, a.address, a.bytes, a.block, a.store->order, a.lane) <
+           std::tie(b.terms, b.address, b.bytes, b.block, b.store->order, b.lane);
   });
   for (size_t i = 0; i < elements.size();) {
     size_t end = i + 1;
-    while (end < elements.size() && elements[end].address == elements[i].address && elements[end].bytes == elements[i].bytes) ++end;
-    if (end < elements.size() && elements[end].address < elements[i].address + static_cast<int64_t>(elements[i].bytes))
+    while (end < elements.size() && elements[end].terms == elements[i].terms && elements[end].address == elements[i].address &&
+           elements[end].bytes == elements[i].bytes)
+      ++end;
+    if (end < elements.size() && elements[end].terms == elements[i].terms && elements[end].address < elements[i].address + static_cast<int64_t>(elements[i].bytes))
       return Problem(StopKind::kUnknown, "PARTIAL_OVERLAP", "stores overlap in part", elements[end].store->line);
     size_t winner = i;
     bool shared = false;  // the winner's value was also written by another lane,
     uint32_t epoch = elements[i].store->block_epoch;  // last in this epoch
     for (size_t k = i + 1; k < end; ++k) {
       const Element &w = elements[winner], &e = elements[k];
+      if (e.store->guarded && w.store->guarded && !e.store->atomic && !w.store->atomic && ElementTerm(e) == ElementTerm(w)) {
+        map->sum = map->sum - ElementTerm(e);  // the same value under the same condition
+        shared = true;
+        if (e.block == w.block) epoch = e.store->block_epoch;
+        continue;
+      }
       if (e.store->guarded || w.store->guarded || e.store->atomic || w.store->atomic)
         return Problem(StopKind::kUnknown, "CONDITIONAL_OVERLAP", "a conditional store and another meet at one address", e.store->line);
       if (e.block == w.block && ((e.lane == w.lane && !shared) || e.store->block_epoch > epoch)) {
@@ -380,8 +403,10 @@ Stop MapBuilder::CheckReads(const std::vector<ClassResult>& classes, BufferId bu
 Stop MapBuilder::Build(const std::vector<ClassResult>& classes, const std::vector<bool>& compared,
                        std::map<BufferId, BufferMap>* maps) {
   std::vector<bool> written(nodes_.buffer_count(), false), read(nodes_.buffer_count(), false);
+  first_class_ = classes.data();
   for (const ClassResult& c : classes) {
     block_sums_.clear();
+    open_factors_.clear();
     for (const Store& s : c.execution.stores) {
       written[s.buffer] = true;
       if (!AddStore(c, s, &(*maps)[s.buffer]))
@@ -389,9 +414,17 @@ Stop MapBuilder::Build(const std::vector<ClassResult>& classes, const std::vecto
     }
     for (const symexec::Load& l : c.execution.loads) read[l.buffer] = true;
   }
+  if (open_problem_.kind != StopKind::kDone) return open_problem_;
   for (auto& [buffer, map] : *maps) {
     if (map.bytes == 0) continue;
-    if (map.open || !grid_known_) {
+    if (!grid_known_) {
+      if (read[buffer])
+        if (const Stop s = CheckOpenReads(classes, buffer); s.kind != StopKind::kDone) return s;
+      if (compared[buffer])
+        if (const Stop s = ResolveRepeats(classes, buffer, &map); s.kind != StopKind::kDone) return s;
+      continue;
+    }
+    if (map.open) {
       if (read[buffer])
         return Problem(StopKind::kUnknown, "IN_PLACE", "a buffer is read and written, and the launch leaves addresses open", 0);
       continue;

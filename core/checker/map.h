@@ -6,6 +6,7 @@
 // into lanes times blocks, so its cost is elements + blocks. Two maps that differ have equal sums for a fraction of at
 // most degree / 2^127 of the points, degree being the largest address or anchor (docs/soundness.md).
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -43,6 +44,7 @@ struct Element {
   uint32_t block = 0;           // linear index in the grid
   uint32_t block_in_class = 0;
   uint16_t lane = 0;
+  uint64_t terms = 0;           // hash of the address's open terms
   const symexec::Store* store = nullptr;
   const ClassResult* owner = nullptr;
 };
@@ -50,8 +52,10 @@ struct Element {
 // Builds maps from executed classes. Not thread-safe; references outlive it.
 class MapBuilder {
  public:
-  MapBuilder(canonical::Builder* builder, symexec::LaneSpace* space, bool grid_known)
-      : builder_(*builder), nodes_(builder->nodes()), space_(*space), grid_known_(grid_known) {}
+  // `residues`: of the open grid's block indices, where the grid is not known.
+  MapBuilder(canonical::Builder* builder, symexec::LaneSpace* space, bool grid_known,
+             const std::array<uint32_t, 3>& residues = {1, 1, 1})
+      : builder_(*builder), nodes_(builder->nodes()), space_(*space), grid_known_(grid_known), residues_(residues) {}
 
   // Sums all classes, proves that each address is written once, and checks reads against writes. `compared[b]` says
   // whether buffer b counts. The result is a stop of kind kDone, or why there is no signature.
@@ -75,6 +79,10 @@ class MapBuilder {
   Weighted LaneSum(const symexec::Store& s, const symexec::Lanes& value);
   Field BlockSum(const ClassResult& c, symexec::SymbolicId address, const std::vector<symexec::SymbolicId>& anchors);
   Field OpenFactor(const ClassResult& c, symexec::SymbolicId address, const std::vector<symexec::SymbolicId>& anchors);
+  // open_map.cc
+  Field OpenGridFactor(const ClassResult& c, symexec::SymbolicId address,
+                       const std::vector<symexec::SymbolicId>& anchors);
+  symexec::Stop CheckOpenReads(const std::vector<ClassResult>& classes, expr::BufferId buffer);
   bool ValueOf(const symexec::Store& s, symexec::Lanes* value);
   bool AddStore(const ClassResult& c, const symexec::Store& s, BufferMap* map);
   bool Dense(const BufferMap& m) const;
@@ -86,11 +94,15 @@ class MapBuilder {
   expr::NodeManager& nodes_;
   symexec::LaneSpace& space_;
   bool grid_known_;
+  std::array<uint32_t, 3> residues_;
+  const ClassResult* first_class_ = nullptr;
+  symexec::Stop open_problem_;                             // of kind kDone where there is none
   std::unordered_set<uint64_t> families_;
   std::unordered_map<uint64_t, Field> terms_;
   std::unordered_map<uint64_t, std::vector<Field>> powers_;
   std::map<std::vector<uint32_t>, Weighted> lane_sums_;    // uniform trees: by mask and arrays
   std::map<std::vector<uint32_t>, Field> block_sums_;      // of one class: by symbolic parts
+  std::map<std::vector<uint32_t>, Field> open_factors_;    // likewise
 };
 
 }  // namespace samebits::checker

@@ -365,6 +365,15 @@ bool Machine::ExecPredicateLogic(const Inst& in) {
     return Set(Op(in, 0), Value::Predicate(m));
   }
   Value r;
+  if (!launch_.grid_known && ia != ib && in.op != Op::kXor) {
+    // Known lanes decide, the others are the other operand.
+    const MaskId known = ia ? ka : kb;
+    const bool is_and = in.op == Op::kAnd;
+    Lanes joined;
+    if (!ops_.Blend(is_and ? known : space_.AndNot(kAllLanes, known), ia ? lb : la, ops_.Const(is_and ? 0 : 1, 1), &joined))
+      return OutOfAnchors();
+    return Set(Op(in, 0), Value::Bits(std::move(joined), 1));
+  }
   return DataBinary(in.op == Op::kAnd ? Fn::kAnd : in.op == Op::kOr ? Fn::kOr : Fn::kXor, 0, 1, a, b, &r) &&
          Set(Op(in, 0), std::move(r));
 }

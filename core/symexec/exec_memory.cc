@@ -244,7 +244,19 @@ bool Machine::GlobalLoad(const Address& a, int64_t offset, uint32_t bytes, Value
     Lanes lanes;
     lanes.nodes = nodes_.Leaf(a.buffer);
     lanes.anchors.push_back({a.value.array, a.value.symbolic, a.value.constant + offset});
-    result_.loads.push_back({a.buffer, lanes.anchors[0], exec_, bytes, shared_.block_epoch, order_++, current_->line});
+    Load load;
+    load.buffer = a.buffer;
+    load.address = lanes.anchors[0];
+    load.mask = exec_;
+    load.bytes = bytes;
+    load.block_epoch = shared_.block_epoch;
+    load.order = order_++;
+    load.line = current_->line;
+    if (load_guard_ != nullptr && data_depth_ == 0) {
+      load.guarded = true;
+      load.guard = *load_guard_;
+    }
+    result_.loads.push_back(std::move(load));
     *out = Value::Bits(std::move(lanes), static_cast<int>(bytes) * 8);
     return true;
   }

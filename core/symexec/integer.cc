@@ -50,7 +50,15 @@ bool CompareInts(Compare compare, int64_t a, int64_t b, bool is_signed) {
 Machine::Interval Machine::RangeOf(const Value& v) const {
   const auto& a = space_.info(v.array);
   const auto& s = symbolic_[v.symbolic];
-  return {static_cast<__int128>(v.constant) + a.min + s.min, static_cast<__int128>(v.constant) + a.max + s.max};
+  Interval r = {static_cast<__int128>(v.constant) + a.min + s.min, static_cast<__int128>(v.constant) + a.max + s.max};
+  for (const auto& [id, factor] : s.terms) {
+    const Atom* atom = symbolic_.atom(id);
+    const __int128 lo = static_cast<__int128>(factor) * (atom == nullptr ? INT64_MIN : atom->lo);
+    const __int128 hi = static_cast<__int128>(factor) * (atom == nullptr ? INT64_MAX : atom->hi);
+    r.lo += std::min(lo, hi);
+    r.hi += std::max(lo, hi);
+  }
+  return r;
 }
 
 // Wraps each lane into the type's range; only without a symbolic part.
@@ -75,6 +83,11 @@ bool Machine::Actual(Value* v, int width, bool is_signed) {
   const __int128 hi = is_signed ? (static_cast<__int128>(1) << (width - 1)) - 1 : (static_cast<__int128>(1) << width) - 1;
   if (symbolic_.HasTerms(v->symbolic)) {
     Assume("no integer overflow in index arithmetic of open sizes");
+    // Constants written unsigned are negative steps.
+    const auto& lanes = space_.info(v->array);
+    const __int128 half = static_cast<__int128>(1) << (width - 1);
+    if (v->constant + static_cast<__int128>(lanes.min) < -half || v->constant + static_cast<__int128>(lanes.max) >= half)
+      return WrapLanes(v, width, true);
     return true;
   }
   const Interval r = RangeOf(*v);
@@ -233,7 +246,10 @@ bool Machine::IntMul(const Value& a, const Value& b, int width, Value* out) {
     *out = std::move(r);
     return true;
   }
-  if (symbolic_.HasTerms(a.symbolic) || symbolic_.HasTerms(b.symbolic)) return DataBinary(Fn::kIMul, 0, width, a, b, out);
+  if (symbolic_.HasTerms(a.symbolic) || symbolic_.HasTerms(b.symbolic)) {
+    if (const Closed c = OpenMultiply(a, b, width, out); c != Closed::kNone) return c == Closed::kDone;
+    return DataBinary(Fn::kIMul, 0, width, a, b, out);
+  }
   Value x = a, y = b;
   if (!Actual(&x, width, true) || !Actual(&y, width, true)) return false;
   return Pointwise(x, y, width, [](int64_t p, int64_t q) {
@@ -261,7 +277,10 @@ bool Machine::IntBitwise(Fn fn, const Value& a, const Value& b, int width, Value
   if (a.buffer != 0 || b.buffer != 0) return Unknown("ADDRESS_AS_DATA", "bits of an address are used");
   Value x = a, y = b;
   if (AsInt(&x) && AsInt(&y)) {
-    if (symbolic_.HasTerms(x.symbolic) || symbolic_.HasTerms(y.symbolic)) return DataBinary(fn, 0, width, x, y, out);
+    if (symbolic_.HasTerms(x.symbolic) || symbolic_.HasTerms(y.symbolic)) {
+      if (const Closed c = OpenBitwise(fn, x, y, width, out); c != Closed::kNone) return c == Closed::kDone;
+      return DataBinary(fn, 0, width, x, y, out);
+    }
     if (!Actual(&x, width, true) || !Actual(&y, width, true)) return false;
     auto op = [fn](int64_t p, int64_t q) { return fn == Fn::kAnd ? p & q : fn == Fn::kOr ? p | q : p ^ q; };
     const bool separable = (x.array == 0 && y.array == 0) || (x.symbolic == 0 && y.symbolic == 0);
@@ -362,7 +381,10 @@ bool Machine::IntShift(Fn fn, const Value& a, const Value& b, int width, Value* 
       }
       return IntMul(x, Value::Int(static_cast<int64_t>(uint64_t{1} << amount), width), width, out);
     }
-    if (symbolic_.HasTerms(x.symbolic) || symbolic_.HasTerms(n.symbolic)) return DataShift(fn, width, x, n, out);
+    if (symbolic_.HasTerms(x.symbolic) || symbolic_.HasTerms(n.symbolic)) {
+      if (const Closed c = OpenShift(fn, x, n, width, out); c != Closed::kNone) return c == Closed::kDone;
+      return DataShift(fn, width, x, n, out);
+    }
     const bool is_signed = fn == Fn::kSar;
     if (!Actual(&x, width, is_signed) || !Actual(&n, 32, false)) return false;
     if (constant_amount && x.array != 0 && x.symbolic != 0 && amount < 63 && (is_signed || RangeOf(x).lo >= 0)) {
@@ -421,6 +443,8 @@ bool Machine::IntDivide(bool remainder, const Value& a, const Value& b, int widt
   Attr attr;
   if (is_signed) attr.flags = Attr::kSigned;
   const Fn fn = remainder ? Fn::kIRem : Fn::kIDiv;
+  if (AsInt(&x) && AsInt(&y))
+    if (const Closed c = OpenDivide(remainder, x, y, width, out); c != Closed::kNone) return c == Closed::kDone;
   if (!AsInt(&x) || !AsInt(&y) || symbolic_.HasTerms(x.symbolic) || symbolic_.HasTerms(y.symbolic))
     return DataBinary(fn, attr.Encode(), width, a, b, out);
   if (!Actual(&x, width, is_signed) || !Actual(&y, width, is_signed)) return false;
@@ -471,6 +495,8 @@ bool Machine::IntMinMax(bool is_max, const Value& a, const Value& b, int width, 
   Value x = a, y = b;
   Attr attr;
   if (is_signed) attr.flags = Attr::kSigned;
+  if (AsInt(&x) && AsInt(&y))
+    if (const Closed c = OpenMinMax(is_max, x, y, width, is_signed, out); c != Closed::kNone) return c == Closed::kDone;
   if (!AsInt(&x) || !AsInt(&y) || symbolic_.HasTerms(x.symbolic) || symbolic_.HasTerms(y.symbolic))
     return DataBinary(is_max ? Fn::kIMax : Fn::kIMin, attr.Encode(), width, a, b, out);
   if (!Actual(&x, width, is_signed) || !Actual(&y, width, is_signed)) return false;
@@ -502,6 +528,8 @@ bool Machine::IntCompare(Compare compare, const Value& a, const Value& b, int wi
       if (compare != Compare::kEq && compare != Compare::kNe) Assume("no integer overflow in index arithmetic of open sizes");
       x.symbolic = y.symbolic = 0;
     } else {
+      if (AsInt(&x) && AsInt(&y))
+        if (const Closed c = OpenCompare(compare, x, y, width, is_signed, out); c != Closed::kNone) return c == Closed::kDone;
       Lanes lx, ly, lz;
       if (!ToLanes(x, width, &lx) || !ToLanes(y, width, &ly)) return false;
       Attr attr;

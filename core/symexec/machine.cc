@@ -45,6 +45,23 @@ uint32_t SharedGranule(const isa::Module& module) {
 
 }  // namespace
 
+namespace {
+
+// Compilers specialise kernels to sizes and strides of whole vectors; the assumption is part of the result.
+constexpr int64_t kOpenParameterUnit = 16;
+
+Atom OpenParameter(AtomId id, int width) {
+  WordHasher h(300);
+  h.Add(id);
+  Atom atom;
+  atom.key = h.Finish();
+  atom.lo = 1;
+  atom.hi = (int64_t{1} << (std::min(width, 62) - 1)) / kOpenParameterUnit - 1;
+  return atom;
+}
+
+}  // namespace
+
 Machine::Machine(const isa::Module& module, uint32_t entry, const LaunchConfig& launch,
                  const std::vector<uint32_t>& blocks, canonical::Builder* builder, LaneSpace* space,
                  SymbolicSpace* symbolic, const MachineLimits& limits)
@@ -185,7 +202,12 @@ bool Machine::Setup() {
           lanes_value.nodes = nodes_.Param(static_cast<uint32_t>(i), width);
           v = Value::Bits(lanes_value, width);
         } else {
-          const auto sum = symbolic_.FromAtom(16 + static_cast<uint32_t>(i));
+          const AtomId id = kFirstParamAtom + static_cast<AtomId>(i);
+          auto sum = launch_.grid_known ? symbolic_.FromAtom(id) : symbolic_.FromAtom(id, OpenParameter(id, width));
+          if (!launch_.grid_known) {
+            sum = symbolic_.Scale(sum.id, kOpenParameterUnit);
+            Assume("open integer arguments are positive multiples of 16");
+          }
           v = Value::Int(sum.constant, width);
           v.symbolic = sum.id;
         }
@@ -511,7 +533,12 @@ bool Machine::ExecuteGuarded(const Inst& in, const Lanes& condition, bool negate
   if (in.op == Op::kSt && in.Has(Mod::kGlobal)) {
     guarded_store_ = true;
     store_guard_ = guard;
-    const bool ok = Execute(in);
+    if (!launch_.grid_known)
+      exec_ = space_.And(exec_, space_.MaskWhere([&](int l) {
+        uint64_t value = 1;
+        return !nodes_.IsConst(guard.uniform() ? guard.nodes : space_.nodes(guard.nodes & ~kMixed)[l], &value) || value != 0;
+      }));
+    const bool ok = exec_ == kNoLanes || Execute(in);
     guarded_store_ = false;
     return ok;
   }
@@ -520,7 +547,10 @@ bool Machine::ExecuteGuarded(const Inst& in, const Lanes& condition, bool negate
   std::vector<Undo> log;
   std::vector<Undo>* const outer = log_;
   log_ = &log;
+  const Lanes* const outer_guard = load_guard_;
+  load_guard_ = &guard;
   const bool ok = Execute(in);
+  load_guard_ = outer_guard;
   log_ = outer;
   if (!ok) return false;
   std::vector<uint32_t> done;

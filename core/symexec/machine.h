@@ -34,6 +34,7 @@ struct ParamBinding {
 
 struct LaunchConfig {
   std::array<uint32_t, 3> block{1, 1, 1};
+  // Of an open grid: residues. Block index d is `residues * q + r` with q open; the blocks of a class are values of r.
   std::array<uint32_t, 3> grid{1, 1, 1};
   bool grid_known = true;
   uint32_t dynamic_shared = 0;
@@ -47,7 +48,7 @@ struct MachineLimits {
   const std::atomic<bool>* cancelled = nullptr;
 };
 
-enum class StopKind : uint8_t { kDone, kUnknown, kNondeterministic, kSplit };
+enum class StopKind : uint8_t { kDone, kUnknown, kNondeterministic, kSplit, kRefine };
 
 struct Stop {
   StopKind kind = StopKind::kDone;
@@ -56,6 +57,7 @@ struct Stop {
   std::string instruction;
   uint32_t loc_file = 0, loc_line = 0;
   std::vector<uint32_t> group_of_block;  // kSplit: index of the finer class, per block of this one
+  std::array<uint32_t, 3> residues{1, 1, 1};  // kRefine: of the open grid
 };
 
 // One store instruction's effect: `bits` bits at address in the lanes of `mask`.
@@ -77,6 +79,8 @@ struct Load {
   uint32_t bytes = 0;
   uint32_t block_epoch = 0, order = 0, line = 0;
   bool async = false;           // may happen at any time from here to its wait
+  bool guarded = false;         // executed only where `guard` is true
+  Lanes guard;
 };
 
 struct Execution {
@@ -184,6 +188,20 @@ class Machine {
   bool IntMinMax(bool is_max, const Value& a, const Value& b, int width, bool is_signed, Value* out);
   bool IntCompare(expr::Compare compare, const Value& a, const Value& b, int width, bool is_signed, Value* out);
   bool WidenInt(Value* v, int from, bool is_signed, int to);
+
+  // open_integer.cc: integers of an open grid. kNone: no closed form.
+  enum class Closed : uint8_t { kDone, kNone, kStop };
+  bool IsOpen(const Value& a, const Value& b) const;
+  bool SplitResidues(SymbolicId a, SymbolicId b, bool* split);
+  Closed OpenModulo(const Value& v, int64_t modulus, int width, Value* low);
+  Closed OpenQuotient(const Value& v, int64_t divisor, int width, Value* out);
+  Closed OpenBitwise(expr::Fn fn, const Value& a, const Value& b, int width, Value* out);
+  Closed OpenShift(expr::Fn fn, const Value& a, const Value& b, int width, Value* out);
+  Closed OpenDivide(bool remainder, const Value& a, const Value& b, int width, Value* out);
+  Closed OpenMinMax(bool is_max, const Value& a, const Value& b, int width, bool is_signed, Value* out);
+  Closed OpenMultiply(const Value& a, const Value& b, int width, Value* out);
+  Closed OpenCompare(expr::Compare compare, const Value& a, const Value& b, int width, bool is_signed, Value* out);
+  bool Derived(Value* v, Interval range);
   bool Decompose(const Value& v, int bits, Value* low, Value* high);
   bool DataBinary(expr::Fn fn, uint64_t attr, int width, const Value& a, const Value& b, Value* out);
   bool DataUnary(expr::Fn fn, uint64_t attr, int from_width, int width, const Value& a, Value* out);
@@ -259,6 +277,7 @@ class Machine {
   MaskId exec_ = 0;
   bool guarded_store_ = false;
   Lanes store_guard_;
+  const Lanes* load_guard_ = nullptr;
   std::vector<Value> registers_;
   std::vector<MaskId> defined_;
   // Per register and warpgroup: last matrix group that writes it, and that reads it as operand A; 0 none.

@@ -94,9 +94,25 @@ bool Machine::SpecialRegister(Special special, int width, Value* out) {
   };
   const uint32_t bx = launch_.block[0], by = launch_.block[1];
   const uint32_t gx = launch_.grid[0], gy = launch_.grid[1];
-  auto atom = [&](uint32_t index) {
-    const auto sum = symbolic_.FromAtom(index);
-    *out = Value::Int(sum.constant, width);
+  auto open_index = [&](uint32_t dimension) {
+    Assume("block indices are below 65536");
+    const uint32_t residues = launch_.grid[dimension];
+    WordHasher h(301);
+    h.Add(dimension);
+    h.Add(residues);
+    Atom atom;
+    atom.key = h.Finish();
+    atom.lo = 0;
+    atom.hi = 65535 / residues;
+    atom.dimensions = 1u << dimension;
+    const auto index = symbolic_.FromAtom(dimension + 1, std::move(atom));
+    const auto scaled = symbolic_.Scale(index.id, residues);
+    std::vector<int64_t> table(blocks_.size());
+    for (size_t i = 0; i < blocks_.size(); ++i)
+      table[i] = dimension == 0 ? blocks_[i] % gx : dimension == 1 ? blocks_[i] / gx % gy : blocks_[i] / gx / gy;
+    const auto residue = symbolic_.FromTable(std::move(table));
+    const auto sum = symbolic_.Add(scaled.id, residue.id);
+    *out = Value::Int(residue.constant + sum.constant, width);
     out->symbolic = sum.id;
     return true;
   };
@@ -108,9 +124,9 @@ bool Machine::SpecialRegister(Special special, int width, Value* out) {
     case Special::kNtidX: *out = Value::Int(launch_.block[0], width); return true;
     case Special::kNtidY: *out = Value::Int(launch_.block[1], width); return true;
     case Special::kNtidZ: *out = Value::Int(launch_.block[2], width); return true;
-    case Special::kCtaidX: return launch_.grid_known ? per_block([&](uint32_t b) { return b % gx; }) : atom(1);
-    case Special::kCtaidY: return launch_.grid_known ? per_block([&](uint32_t b) { return b / gx % gy; }) : atom(2);
-    case Special::kCtaidZ: return launch_.grid_known ? per_block([&](uint32_t b) { return b / gx / gy; }) : atom(3);
+    case Special::kCtaidX: return launch_.grid_known ? per_block([&](uint32_t b) { return b % gx; }) : open_index(0);
+    case Special::kCtaidY: return launch_.grid_known ? per_block([&](uint32_t b) { return b / gx % gy; }) : open_index(1);
+    case Special::kCtaidZ: return launch_.grid_known ? per_block([&](uint32_t b) { return b / gx / gy; }) : open_index(2);
     case Special::kNctaidX: if (!launch_.grid_known) return open_grid(); *out = Value::Int(gx, width); return true;
     case Special::kNctaidY: if (!launch_.grid_known) return open_grid(); *out = Value::Int(gy, width); return true;
     case Special::kNctaidZ:
@@ -435,6 +451,11 @@ bool Machine::Slice(const Value& v, int offset, int width, Value* out) {
       return Unknown("ADDRESS_AS_DATA", "part of an address is used as data");
     }
     if (offset == 0) {
+      if (symbolic_.HasTerms(v.symbolic) && width < 32 && width < v.width) {
+        const Interval r = RangeOf(v);
+        if (r.lo < 0 || r.hi >= static_cast<__int128>(1) << width)
+          return Unknown("OPEN_SIZE", "an integer that depends on open sizes is cut to fewer bits");
+      }
       *out = v;
       out->width = static_cast<uint8_t>(width);
       return true;

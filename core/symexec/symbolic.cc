@@ -50,6 +50,34 @@ SymbolicSpace::Sum SymbolicSpace::FromAtom(AtomId atom) {
   return {Intern(std::move(entry)), 0};
 }
 
+SymbolicSpace::Sum SymbolicSpace::FromAtom(AtomId id, Atom atom) {
+  atoms_.try_emplace(id, std::move(atom));
+  return FromAtom(id);
+}
+
+AtomId SymbolicSpace::Derive(Atom atom) {
+  const AtomId next = kFirstDerivedAtom + static_cast<AtomId>(derived_.size());
+  const auto [it, fresh] = derived_.try_emplace(atom.key, next);
+  if (fresh) atoms_.emplace(next, std::move(atom));
+  return it->second;
+}
+
+SymbolicSpace::Sum SymbolicSpace::WithoutTerms(SymbolicId a) {
+  if (entries_[a].terms.empty()) return {a, 0};
+  Entry entry;
+  entry.table = entries_[a].table;
+  return {Intern(std::move(entry)), 0};
+}
+
+SymbolicSpace::Sum SymbolicSpace::DivideExactly(SymbolicId a, int64_t divisor) {
+  Entry entry;
+  entry.terms = entries_[a].terms;
+  for (auto& [atom, factor] : entry.terms) factor /= divisor;
+  entry.table = entries_[a].table;
+  for (int64_t& v : entry.table) v /= divisor;
+  return {Intern(std::move(entry)), 0};
+}
+
 SymbolicSpace::Sum SymbolicSpace::Add(SymbolicId a, SymbolicId b) {
   if (a == 0) return {b, 0};
   if (b == 0) return {a, 0};

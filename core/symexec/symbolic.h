@@ -5,6 +5,7 @@
 // (grid known), plus an affine form over atoms (unknown scalars, block indices of an open grid).
 
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -15,6 +16,18 @@ namespace samebits::symexec {
 
 using expr::SymbolicId;
 using AtomId = uint32_t;
+
+// Atoms: 1, 2, 3 are the block indices of an open grid (divided by the launch's residues), 16 + i is parameter i, from
+// kFirstDerivedAtom on expressions over other atoms.
+inline constexpr AtomId kFirstParamAtom = 16, kFirstDerivedAtom = 1u << 20;
+
+// What is known of an atom, the same for every launch: `key` identifies it in signatures.
+struct Atom {
+  Digest128 key;
+  int64_t lo = INT64_MIN, hi = INT64_MAX;  // least and largest value, under the assumptions of open sizes
+  std::vector<AtomId> factors;             // of a product of two or more atoms, ascending; else empty
+  uint32_t dimensions = 0;                 // bit d: depends on block index d + 1
+};
 
 // Values are in normal form: the table's entry for the first block is 0, the constant is the caller's.
 class SymbolicSpace {
@@ -40,6 +53,18 @@ class SymbolicSpace {
 
   Sum FromTable(std::vector<int64_t> table);
   Sum FromAtom(AtomId atom);
+  Sum FromAtom(AtomId id, Atom atom);  // an atom with what is known of it
+  // The atom of a derived expression, one per key.
+  AtomId Derive(Atom atom);
+  // Null where nothing is known.
+  const Atom* atom(AtomId id) const {
+    const auto it = atoms_.find(id);
+    return it == atoms_.end() ? nullptr : &it->second;
+  }
+  // The same without its terms.
+  Sum WithoutTerms(SymbolicId a);
+  // Of a value whose table and factors are multiples of `divisor`.
+  Sum DivideExactly(SymbolicId a, int64_t divisor);
   Sum Add(SymbolicId a, SymbolicId b);
   Sum Scale(SymbolicId a, int64_t factor);
   // Pointwise op over tables (neither operand has terms), constants included.
@@ -58,6 +83,8 @@ class SymbolicSpace {
   std::vector<Entry> entries_;
   std::unordered_multimap<uint64_t, SymbolicId> index_;
   std::unordered_map<uint64_t, Sum> sums_;
+  std::unordered_map<AtomId, Atom> atoms_;
+  std::map<Digest128, AtomId> derived_;
 };
 
 }  // namespace samebits::symexec
