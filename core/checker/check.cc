@@ -264,7 +264,8 @@ absl::StatusOr<std::unique_ptr<Check>> RunCheck(std::string_view text, const Lau
     check->assumptions.push_back("f64: which of several NaN operands an operation returns is not compared");
   check->assumptions.push_back("buffers of different arguments do not overlap");
   if (!check->launch.grid_known)
-    check->assumptions.push_back("grid open: equal for every grid in which each address is written once, and each index stays within its dimension");
+    check->assumptions.push_back("grid open: equal for every two grids with which both write the same addresses, each once, "
+                                 "and no index runs past the extent of its dimension");
   std::sort(check->assumptions.begin(), check->assumptions.end());
   check->assumptions.erase(std::unique(check->assumptions.begin(), check->assumptions.end()), check->assumptions.end());
   sig.times = {parsed - start, executed - parsed, ThreadMicros() - executed};

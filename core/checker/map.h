@@ -82,6 +82,8 @@ class MapBuilder {
   // open_map.cc
   Field OpenGridFactor(const ClassResult& c, symexec::SymbolicId address,
                        const std::vector<symexec::SymbolicId>& anchors);
+  bool Rises(const symexec::SymbolicSpace& symbolic, symexec::SymbolicId address,
+             const std::vector<uint32_t>& blocks) const;
   symexec::Stop CheckOpenReads(const std::vector<ClassResult>& classes, expr::BufferId buffer);
   bool ValueOf(const symexec::Store& s, symexec::Lanes* value);
   bool AddStore(const ClassResult& c, const symexec::Store& s, BufferMap* map);

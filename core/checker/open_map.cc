@@ -45,6 +45,26 @@ using Direction = std::map<std::pair<uint32_t, std::vector<Digest128>>, int64_t>
 
 }  // namespace
 
+// Along each block index, from residue to residue, the address does not fall. A grid that ends within a period of
+// residues then writes a beginning of what the whole period writes.
+bool MapBuilder::Rises(const symexec::SymbolicSpace& symbolic, SymbolicId address,
+                       const std::vector<uint32_t>& blocks) const {
+  if (symbolic[address].table.empty()) return true;
+  for (int d = 0; d < 3; ++d) {
+    if (residues_[d] == 1) continue;
+    const uint32_t below = d == 0 ? 1 : d == 1 ? residues_[0] : residues_[0] * residues_[1];
+    std::map<uint32_t, int64_t> last;  // by the other indices
+    for (size_t b = 0; b < blocks.size(); ++b) {
+      const uint32_t others = blocks[b] / (below * residues_[d]) * below + blocks[b] % below;
+      const int64_t at = symbolic.At(address, b);
+      const auto [it, fresh] = last.try_emplace(others, at);
+      if (!fresh && at < it->second) return false;
+      it->second = at;
+    }
+  }
+  return true;
+}
+
 Field MapBuilder::OpenGridFactor(const ClassResult& c, SymbolicId address, const std::vector<SymbolicId>& anchors) {
   std::vector<uint32_t> memo = {static_cast<uint32_t>(&c - first_class_), address};
   memo.insert(memo.end(), anchors.begin(), anchors.end());
@@ -55,6 +75,7 @@ Field MapBuilder::OpenGridFactor(const ClassResult& c, SymbolicId address, const
     if (open_problem_.kind == StopKind::kDone) open_problem_ = Problem("OPEN_GRID", why, 0);
     return Field(1);
   };
+  if (!Rises(symbolic, address, c.blocks)) return fail("blocks of rising index write addresses out of order");
   // Dimensions that enter an expression without closed form stay formal: nothing is summed along them.
   uint32_t formal = 0;
   const auto each_term = [&](auto f) {

@@ -219,6 +219,7 @@ bool Machine::ExecBits(const Inst& in) {
         // Left then right: exact for both signs.
         const int top = std::min(pos + len, width);
         Value left;
+        if (is_signed && OverflowsOnPurpose(a, width - top, width)) return Generic(in, width, {width, 32, 32});
         if (is_signed) {
           return IntShift(Fn::kShl, a, Value::Int(width - top, 32), width, &left) &&
                  IntShift(Fn::kSar, left, Value::Int(width - top + pos, 32), width, &r) && Set(Op(in, 0), std::move(r));

@@ -83,6 +83,8 @@ bool Machine::Actual(Value* v, int width, bool is_signed) {
   const __int128 hi = is_signed ? (static_cast<__int128>(1) << (width - 1)) - 1 : (static_cast<__int128>(1) << width) - 1;
   if (symbolic_.HasTerms(v->symbolic)) {
     Assume("no integer overflow in index arithmetic of open sizes");
+    if (!launch_.grid_known && !is_signed && RangeOf(*v).lo < 0)
+      Assume("open indices that are read as unsigned are not negative");
     // Constants written unsigned are negative steps.
     const auto& lanes = space_.info(v->array);
     const __int128 half = static_cast<__int128>(1) << (width - 1);
@@ -238,6 +240,11 @@ bool Machine::IntMul(const Value& a, const Value& b, int width, Value* out) {
   if (a.buffer != 0 || b.buffer != 0) return Unknown("ADDRESS_AS_DATA", "an address is multiplied");
   const Value& factor = b.is_uniform_const() ? b : a;
   const Value& other = b.is_uniform_const() ? a : b;
+  if (factor.is_uniform_const() && IsOpen(other, factor) && (factor.constant > 0xffff || factor.constant < -0xffff)) {
+    const Interval r = RangeOf(other);
+    const __int128 bound = static_cast<__int128>(1) << width, size = factor.constant < 0 ? -factor.constant : factor.constant;
+    if (r.lo * size <= -bound || r.hi * size >= bound) return DataBinary(Fn::kIMul, 0, width, a, b, out);
+  }
   if (factor.is_uniform_const()) {
     const auto sum = symbolic_.Scale(other.symbolic, factor.constant);
     Value r = Value::Int(static_cast<int64_t>(static_cast<uint64_t>(other.constant) * static_cast<uint64_t>(factor.constant)), width);
@@ -375,6 +382,8 @@ bool Machine::IntShift(Fn fn, const Value& a, const Value& b, int width, Value* 
   const int64_t amount = constant_amount ? std::min<uint64_t>(static_cast<uint32_t>(n.constant), static_cast<uint64_t>(width)) : 0;
   if (AsInt(&x) && AsInt(&n)) {
     if (constant_amount && fn == Fn::kShl) {
+      const bool to_short = amount + 8 == width || amount + 16 == width || (width == 64 && amount == 32);
+      if (to_short && OverflowsOnPurpose(x, amount, width)) return DataShift(fn, width, x, n, out);
       if (amount >= width) {
         *out = Value::Int(0, width);
         return true;

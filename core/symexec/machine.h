@@ -192,6 +192,7 @@ class Machine {
   // open_integer.cc: integers of an open grid. kNone: no closed form.
   enum class Closed : uint8_t { kDone, kNone, kStop };
   bool IsOpen(const Value& a, const Value& b) const;
+  bool OverflowsOnPurpose(const Value& v, int64_t shift, int width) const;
   bool SplitResidues(SymbolicId a, SymbolicId b, bool* split);
   Closed OpenModulo(const Value& v, int64_t modulus, int width, Value* low);
   Closed OpenQuotient(const Value& v, int64_t divisor, int width, Value* out);

@@ -32,6 +32,15 @@ bool Machine::IsOpen(const Value& a, const Value& b) const {
          (symbolic_.HasTerms(a.symbolic) || symbolic_.HasTerms(b.symbolic));
 }
 
+// A shift that takes the upper half of an open integer out, as extensions of shorter integers are written: no index
+// arithmetic, and so no part of the assumption that such does not overflow.
+bool Machine::OverflowsOnPurpose(const Value& v, int64_t shift, int width) const {
+  if (shift < 16 || !IsOpen(v, v)) return false;
+  const Interval r = RangeOf(v);
+  const __int128 bound = static_cast<__int128>(1) << std::max<int64_t>(0, width - 1 - shift);
+  return r.lo < -bound || r.hi >= bound;
+}
+
 // One class a residue, where either part differs between the residues of this class.
 bool Machine::SplitResidues(SymbolicId a, SymbolicId b, bool* split) {
   *split = !symbolic_[a].table.empty() || !symbolic_[b].table.empty();

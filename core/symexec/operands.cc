@@ -451,9 +451,10 @@ bool Machine::Slice(const Value& v, int offset, int width, Value* out) {
       return Unknown("ADDRESS_AS_DATA", "part of an address is used as data");
     }
     if (offset == 0) {
-      if (symbolic_.HasTerms(v.symbolic) && width < 32 && width < v.width) {
+      if (!launch_.grid_known && symbolic_.HasTerms(v.symbolic) && width < v.width) {
         const Interval r = RangeOf(v);
-        if (r.lo < 0 || r.hi >= static_cast<__int128>(1) << width)
+        const __int128 bound = static_cast<__int128>(1) << width;
+        if (r.lo < -bound / 2 || r.hi >= bound)
           return Unknown("OPEN_SIZE", "an integer that depends on open sizes is cut to fewer bits");
       }
       *out = v;
