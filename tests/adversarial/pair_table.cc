@@ -23,7 +23,8 @@ absl::StatusOr<std::vector<Json>> ReadLines(const std::string& path) {
   std::istringstream lines(*content);
   for (std::string line; std::getline(lines, line);) {
     Json row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!row.is_object()) return absl::InvalidArgumentError(absl::StrCat(path, ": line ", rows.size() + 1, " is no object"));
+    if (!row.is_object())
+      return absl::InvalidArgumentError(absl::StrCat(path, ": line ", rows.size() + 1, " is no object"));
     rows.push_back(std::move(row));
   }
   return rows;

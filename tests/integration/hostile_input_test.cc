@@ -192,7 +192,8 @@ TEST_F(HostileInputTest, ATruncatedText) {
   EXPECT_TRUE(absl::IsInvalidArgument(answer.status())) << answer.status();
   EXPECT_EQ(ReasonOf(answer.status()), "PTX_SYNTAX");
   EXPECT_EQ(MetadataOf(answer.status(), "side"), "b");
-  EXPECT_EQ(MetadataOf(answer.status(), "line"), absl::StrCat(1 + std::count(whole.begin(), whole.begin() + cut, '\n')));
+  EXPECT_EQ(MetadataOf(answer.status(), "line"),
+            absl::StrCat(1 + std::count(whole.begin(), whole.begin() + cut, '\n')));
 }
 
 TEST_F(HostileInputTest, AnEntryThatIsNotThere) {

@@ -69,7 +69,8 @@ TEST_F(ServiceTest, PartitionsWithReferenceAndFailingItems) {
   EXPECT_THAT(partition->nondeterministic_ids(), ElementsAre("item 4"));
   EXPECT_THAT(partition->error_ids(), ElementsAre("item 5"));
   std::map<std::string, v1::Comparison::Verdict> verdicts;
-  for (const v1::ReferenceVerdict& verdict : partition->reference_verdicts()) verdicts[verdict.id()] = verdict.verdict();
+  for (const v1::ReferenceVerdict& verdict : partition->reference_verdicts())
+    verdicts[verdict.id()] = verdict.verdict();
   const std::map<std::string, v1::Comparison::Verdict> expected = {{"item 0", v1::Comparison::EQUIVALENT},
                                                                   {"item 2", v1::Comparison::DISTINCT},
                                                                   {"item 3", v1::Comparison::UNKNOWN},

@@ -126,7 +126,8 @@ TEST_F(RealCheckerTest, DescribesARegisteredText) {
 
 TEST_F(RealCheckerTest, TellsDifferentFactorsApartAndExplains) {
   v1::CompareKernelsRequest request = Pair();
-  request.mutable_b()->set_text(absl::StrReplaceAll(Scale(64), {{"mul.rn.f32 %f2, %f1, %f3", "add.rn.f32 %f2, %f1, %f3"}}));
+  request.mutable_b()->set_text(
+      absl::StrReplaceAll(Scale(64), {{"mul.rn.f32 %f2, %f1, %f3", "add.rn.f32 %f2, %f1, %f3"}}));
   const auto comparison = client().Compare(request);
   ASSERT_TRUE(comparison.ok()) << comparison.status();
   EXPECT_THAT(comparison->verdict(), AnyOf(v1::Comparison::DISTINCT, v1::Comparison::DIFFERENT));

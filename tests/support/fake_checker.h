@@ -28,8 +28,10 @@ class FakeChecker : public CheckerBackend {
   absl::StatusOr<checker::TextInfo> DescribeText(std::string_view text, const checker::Limits&) const override {
     ++describes;
     if (Has(text, "invalid")) return SyntaxError();
-    return checker::TextInfo{
-        "ptx", "sm_80", "8.0", {{"k", {{"p", "u64", 8, true}, {"x", "f32", 4, false}, {"y", "f64", 8, false}}, {}, 64}}};
+    return checker::TextInfo{"ptx",
+                             "sm_80",
+                             "8.0",
+                             {{"k", {{"p", "u64", 8, true}, {"x", "f32", 4, false}, {"y", "f64", 8, false}}, {}, 64}}};
   }
 
   absl::StatusOr<checker::Signature> ComputeSignature(std::string_view text, const checker::Launch& launch,

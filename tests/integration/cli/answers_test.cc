@@ -78,7 +78,8 @@ TEST_P(AnswersTest, ExitCodesFollowTheVerdict) {
   EXPECT_THAT(raced.out, StartsWith("NONDETERMINISTIC  "));
   const Outcome unknown = AskPair("compare", Unmodelled(), Unmodelled());
   EXPECT_EQ(unknown.exit_code, 3) << unknown.err;
-  EXPECT_THAT(unknown.out, AllOf(StartsWith("UNKNOWN  "), HasSubstr("frobnicate"), HasSubstr("--arg"))) << "arguments are open";
+  EXPECT_THAT(unknown.out, AllOf(StartsWith("UNKNOWN  "), HasSubstr("frobnicate"), HasSubstr("--arg")))
+      << "arguments are open";
 }
 
 TEST_P(AnswersTest, InputErrorsNamePlaceAndRemedy) {

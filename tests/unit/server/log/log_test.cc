@@ -32,7 +32,11 @@ class LogTest : public testing::Test {
 
 TEST_F(LogTest, WritesOneObjectALine) {
   Log log(LogLevel::kInfo, fds_[1]);
-  log.Line(LogLevel::kInfo, "hello").Add("text", "x").Add("count", 3).Add("seconds", 0.25).Add("big", uint64_t{1} << 63);
+  log.Line(LogLevel::kInfo, "hello")
+      .Add("text", "x")
+      .Add("count", 3)
+      .Add("seconds", 0.25)
+      .Add("big", uint64_t{1} << 63);
   log.Line(LogLevel::kError, "bye");
   EXPECT_THAT(Read(), MatchesRegex("\\{\"time\":\"20[0-9T:.-]+Z\",\"level\":\"info\",\"message\":\"hello\","
                                    "\"text\":\"x\",\"count\":3,\"seconds\":0.25,\"big\":9223372036854775808\\}\n"

@@ -47,7 +47,8 @@ TEST(StatusTest, EveryReasonIsPartOfTheApi) {
 }
 
 TEST(StatusTest, CleansFragmentsOfAnyBytes) {
-  const absl::Status status = WithDetail(absl::InvalidArgumentError("bad '\xff'"), "PTX_SYNTAX", {{"fragment", "\xfe"}});
+  const absl::Status status =
+      WithDetail(absl::InvalidArgumentError("bad '\xff'"), "PTX_SYNTAX", {{"fragment", "\xfe"}});
   const grpc::Status out = ToGrpcStatus(status, "id");
   EXPECT_EQ(out.error_message(), "bad '\xef\xbf\xbd'");
   EXPECT_EQ(InfoOf(out).metadata().at("fragment"), "\xef\xbf\xbd");
