@@ -1,6 +1,7 @@
 #include "core/symexec/machine.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/time/clock.h"
 
@@ -412,7 +413,7 @@ bool Machine::BranchOnData(std::vector<Fiber>& fibers, size_t which, const Inst&
   const uint32_t target = Op(in, 0).target;
   if (Op(in, 0).kind != OperandKind::kLabel) return Unknown("INDIRECT_BRANCH", "branch target is not a label");
   const uint32_t join = Postdominator(frame.function, fiber.pc);
-  if (join == isa::kNone32 || join <= fiber.pc)
+  if (join == isa::kNone32)
     return Unknown("BRANCH_ON_DATA", "branch on loaded data whose sides do not meet again (a loop, or an exit)");
   const size_t depth = fiber.frames.size();
   std::vector<Undo>* const outer = log_;
@@ -719,8 +720,9 @@ uint32_t Machine::Postdominator(uint32_t function, uint32_t pc) {
   if (const auto it = postdominators_.find(key); it != postdominators_.end()) return it->second;
   const isa::Function& f = module_.functions[function];
   const uint32_t n = static_cast<uint32_t>(f.instructions.size());
-  // Reachable forward region, bounded: a candidate joins when every path from the branch passes it. Try candidates in
-  // order of pc; a path that avoids the candidate and ends, or returns to the branch, rules it out.
+  // Reachable region, bounded: a candidate joins when every path from the branch passes it. Try candidates in order of
+  // pc, then those before the branch from the nearest back (compilers place a loop's last block first); a path that
+  // avoids the candidate and ends, or returns to the branch, rules it out.
   auto successors = [&](uint32_t at, uint32_t out[2]) {
     const Inst& in = f.instructions[at];
     int count = 0;
@@ -745,7 +747,9 @@ uint32_t Machine::Postdominator(uint32_t function, uint32_t pc) {
   }
   auto first = std::upper_bound(targets.begin(), targets.end(), pc);
   constexpr ptrdiff_t kCandidates = 64;
-  const std::vector<uint32_t> candidates(first, first + std::min<ptrdiff_t>(kCandidates, targets.end() - first));
+  std::vector<uint32_t> candidates(first, first + std::min<ptrdiff_t>(kCandidates, targets.end() - first));
+  const auto before = std::make_reverse_iterator(std::lower_bound(targets.begin(), first, pc));
+  candidates.insert(candidates.end(), before, before + std::min<ptrdiff_t>(kCandidates, targets.rend() - before));
   for (const uint32_t candidate : candidates) {
     std::vector<uint32_t> work;
     std::unordered_map<uint32_t, bool> seen;

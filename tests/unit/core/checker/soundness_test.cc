@@ -244,6 +244,20 @@ TEST(Soundness, ControlFlowAndRegisters) {
        "HIGH:\nsetp.eq.u32 %p1, %r3, 7;\n@%p1 bra SKIP;\nmov.u32 %r7, %r4;\nSKIP:\nmov.u32 %r8, %r4;\nJOIN:\n"
        "setp.lt.u32 %p2, %r0, 16;\n@%p2 st.global.u32 [%rd6], %r7;\n",
        Expect::kDistinct},
+      {"sides that meet at the last block of a loop, placed first",
+       "mov.u32 %r5, 0;\nmov.f32 %f2, 0f00000000;\nbra BODY;\nNEXT:\nadd.rn.f32 %f2, %f2, %f1;\nadd.u32 %r5, %r5, 1;\n"
+       "add.s64 %rd4, %rd4, 128;\nsetp.eq.u32 %p1, %r5, 3;\n@%p1 bra DONE;\nBODY:\nld.global.f32 %f0, [%rd4];\n"
+       "mov.f32 %f1, %f0;\nsetp.lt.f32 %p0, %f0, 0f00000000;\n@!%p0 bra NEXT;\nex2.approx.f32 %f1, %f0;\nbra NEXT;\n"
+       "DONE:\nst.global.f32 [%rd6], %f2;\n",
+       "mov.u32 %r5, 0;\nmov.f32 %f2, 0f00000000;\nBODY:\nld.global.f32 %f0, [%rd4];\nmov.f32 %f1, %f0;\n"
+       "setp.lt.f32 %p0, %f0, 0f00000000;\n@!%p0 bra NEXT;\nex2.approx.f32 %f1, %f0;\nNEXT:\nadd.rn.f32 %f2, %f2, %f1;\n"
+       "add.u32 %r5, %r5, 1;\nadd.s64 %rd4, %rd4, 128;\nsetp.lt.u32 %p1, %r5, 3;\n@%p1 bra BODY;\n"
+       "st.global.f32 [%rd6], %f2;\n",
+       Expect::kEquivalent},
+      {"a loop whose end depends on data",
+       ILOAD "mov.u32 %r5, 0;\nLOOP:\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p0, %r5, %r3;\n@%p0 bra LOOP;\n" ISTORE,
+       ILOAD "mov.u32 %r5, 0;\nLOOP:\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p0, %r5, %r3;\n@%p0 bra LOOP;\n" ISTORE,
+       Expect::kUnknown},
       {"a wait under a data-dependent predicate",
        ILOAD "cp.async.ca.shared.global [%r1], [%rd4], 4;\ncp.async.commit_group;\nsetp.eq.u32 %p0, %r3, 7;\n"
        "@%p0 cp.async.wait_group 0;\nbar.sync 0;\nld.shared.u32 %r5, [%r1];\n" ISTORE,
