@@ -32,8 +32,30 @@ Json SignatureJson(const std::string& id, const checker::Signature& signature) {
   return json;
 }
 
+Json NodeJson(const checker::TreeNode& node) {
+  Json json = {{"kind", std::string(checker::KindName(node.kind))},
+               {"match", std::string(checker::MatchName(node.match))},
+               {"scope", std::string(checker::ScopeName(node.scope))},
+               {"reached", std::string(checker::ScopeName(node.reached))},
+               {"text", node.text},
+               {"detail", node.detail},
+               {"children", node.children},
+               {"partner", node.partner == checker::TreeNode::kNone ? Json(nullptr) : Json(node.partner)},
+               {"label", node.label},
+               {"folded", node.folded}};
+  if (node.place.line != 0) json["place"] = PlaceJson(node.place);
+  return json;
+}
+
 Json SideJson(const checker::PartingSide& side) {
-  return {{"node", side.node}, {"place", PlaceJson(side.place)}, {"tree", side.tree}};
+  Json nodes = Json::array();
+  for (const checker::TreeNode& node : side.nodes) nodes.push_back(NodeJson(node));
+  Json json = {{"node", side.node}, {"place", PlaceJson(side.place)}, {"tree", side.tree}, {"nodes", nodes}};
+  if (!side.nodes.empty()) {
+    json["thread"] = side.thread;
+    json["block"] = side.block;
+  }
+  return json;
 }
 
 Json ErrorJson(const absl::Status& status) {

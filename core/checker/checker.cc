@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/checker/check.h"
+#include "core/checker/difference.h"
 #include "core/checker/print.h"
 #include "core/isa/ptx/parser.h"
 
@@ -60,7 +61,7 @@ absl::StatusOr<Comparison> Explain(std::string_view text_a, const Launch& a, std
   auto second = RunCheck(text_b, b, options, &workspace);
   if (!second.ok()) return absl::Status(second.status().code(), absl::StrCat("second kernel: ", std::string(second.status().message())));
   Comparison c = CompareSignatures((*first)->signature, (*second)->signature);
-  if (c.verdict == Verdict::kDistinct) c.difference = FindDifference(**first, **second, &workspace);
+  if (c.verdict == Verdict::kDistinct) c.difference = FindDifference(**first, **second, options, &workspace);
   return c;
 }
 

@@ -14,6 +14,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "core/checker/explain/tree_node.h"
+#include "core/checker/place.h"
 
 namespace samebits::checker {
 
@@ -65,13 +67,6 @@ struct Options {
 
 enum class SignatureStatus : uint8_t { kOk, kNondeterministic, kUnknown };
 
-// Place in the submitted text that a reason or an explanation points to.
-struct Place {
-  uint32_t line = 0, column = 0;     // of the kernel text; 0 where none
-  std::string instruction;           // the fragment
-  std::string source;                // "file.py:12" from .loc, empty where none
-};
-
 // Times of the stages, microseconds of one thread.
 struct StageTimes {
   double parse = 0, execute = 0, map = 0;
@@ -102,6 +97,9 @@ struct PartingSide {
   std::string tree;                   // readable expression, common subtrees folded to "[same #1]"
   std::string node;                   // the parting node's operation, one line
   Place place;                        // the instruction that made it
+  // The element's expression, folded to what the two sides differ in; empty where there is none to show.
+  Tree nodes;
+  Dim3 thread{0, 0, 0}, block{0, 0, 0};  // that stores the element; of an open grid the first block
 };
 
 // Why two launches are not known equal.

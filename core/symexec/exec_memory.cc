@@ -159,6 +159,11 @@ bool Machine::SharedRead(const std::vector<int64_t>& addresses, uint32_t bytes, 
     const auto race = shared_.Read(l, static_cast<uint32_t>(addresses[l]), bytes, &fragments);
     if (race != SharedMemory::Race::kNone) return Race(std::string(SharedMemory::RaceText(race)));
     if (!FragmentsToScalar(fragments, bytes, &lanes[l])) return false;
+    if (moves_ != nullptr) {
+      for (const auto& f : fragments)
+        if (f.value != nullptr) moves_->Add(nodes_, *f.value, f.writer, l, MoveLog::Route::kShared);
+      moves_->Add(nodes_, lanes[l], fragments[0].writer, l, MoveLog::Route::kShared);
+    }
     const expr::Node& n = nodes_[lanes[l].node];
     halves |= bytes == 4 && n.fn == Fn::kConcat && n.children == 2 && n.attr == (16 | 16 << 8);
   }

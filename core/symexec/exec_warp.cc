@@ -24,6 +24,12 @@ bool Machine::WarpsAreFull(MaskId mask) const {
   return true;
 }
 
+// Lane l of `mask` received from lane source[l].
+void Machine::LogShuffle(const Lanes& arrived, MaskId mask, const std::vector<uint16_t>& source) {
+  for (int l = 0; l < space_.lanes(); ++l)
+    if (source[l] != l && space_.Test(mask, l)) moves_->Add(nodes_, ops_.At(arrived, l), source[l], l, MoveLog::Route::kWarp);
+}
+
 bool Machine::ExecShfl(const Inst& in) {
   if (!CheckMods(in, {Mod::kSync, Mod::kUp, Mod::kDown, Mod::kBfly, Mod::kIdx})) return false;
   Value a, b, c, m;
@@ -86,6 +92,7 @@ bool Machine::ExecShfl(const Inst& in) {
     for (Piece& p : pieces) {
       p.lanes = ops_.Permute(p.lanes, perm);
       ops_.Settle(&p.lanes);
+      if (moves_ != nullptr) LogShuffle(p.lanes, space_.And(exec_, ok), source);
     }
     FromPieces(std::move(pieces), 32, &moved);
   }
@@ -187,7 +194,10 @@ bool Machine::ExecRedux(const Inst& in) {
       other.array = o.id;
       other.constant += o.constant;
     } else {
-      for (Piece& p : other.pieces) p.lanes = ops_.Permute(p.lanes, perm);
+      for (Piece& p : other.pieces) {
+        p.lanes = ops_.Permute(p.lanes, perm);
+        if (moves_ != nullptr) LogShuffle(p.lanes, exec_, source);
+      }
     }
     bool ok;
     switch (fn) {

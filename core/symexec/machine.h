@@ -18,6 +18,7 @@
 #include "core/canonical/builder.h"
 #include "core/isa/module.h"
 #include "core/symexec/lanes.h"
+#include "core/symexec/move_log.h"
 #include "core/symexec/shared_memory.h"
 #include "core/symexec/value.h"
 
@@ -98,6 +99,8 @@ class Machine {
   Machine(const isa::Module& module, uint32_t entry, const LaunchConfig& launch, const std::vector<uint32_t>& blocks,
           canonical::Builder* builder, LaneSpace* space, SymbolicSpace* symbolic, const MachineLimits& limits);
   Execution Run();
+  // Keeps moves between lanes in `log`, which outlives Run. Results are the same.
+  void set_move_log(MoveLog* log) { moves_ = log; }
 
  private:
   struct Frame {
@@ -256,6 +259,7 @@ class Machine {
   bool HoldsUndef(const Lanes& v) const;
   bool GlobalStore(const Address& a, int64_t offset, uint32_t bytes, const Value& value, bool atomic);
   bool WarpsAreFull(MaskId mask) const;
+  void LogShuffle(const Lanes& arrived, MaskId mask, const std::vector<uint16_t>& source);
   bool MatrixStep(uint64_t unit, const Lanes& acc, const Lanes& a, const Lanes& b, Lanes* out);
   bool MatrixVector(const std::vector<std::vector<expr::Scalar>>& elements, int first, int count, int element_bits,
                     Lanes* out);
@@ -271,6 +275,7 @@ class Machine {
   VectorOps ops_;
   MachineLimits limits_;
   Execution result_;
+  MoveLog* moves_ = nullptr;
 
   const isa::Function* function_ = nullptr;
   const Inst* current_ = nullptr;

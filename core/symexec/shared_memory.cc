@@ -144,7 +144,7 @@ SharedMemory::Race SharedMemory::Read(int lane, uint32_t address, uint32_t bytes
     } else {
       const Segment& s = segments_[c.segment];
       if (c.segment != 0 && race == Race::kNone) race = CheckRead(s, lane);
-      out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, granule_, s.bytes});
+      out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, granule_, s.bytes, s.any_lane});
       last = c.segment;
     }
     if (!c.was_read || c.read.block != now.block) {
@@ -181,7 +181,7 @@ SharedMemory::Race SharedMemory::ReadAsync(int warpgroup, uint32_t group, uint32
         if (race == Race::kNone && block_epoch <= when.block) race = s.async_group ? Race::kAsyncCopy : Race::kReadAfterWrite;
         if (race == Race::kNone && s.async_group == 0 && proxy_fences[s.any_lane] <= s.proxy_fences) race = Race::kProxy;
       }
-      out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, granule_, s.bytes});
+      out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, granule_, s.bytes, s.any_lane});
       last = c.segment;
     }
     matrix_reads_[(first + i) * matrix.size() + warpgroup] = group;

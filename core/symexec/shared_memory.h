@@ -49,6 +49,7 @@ class SharedMemory {
     const expr::Scalar* value;   // null: never written
     uint32_t offset, bytes;      // of the value; how many bytes follow contiguously
     uint32_t value_bytes;
+    int writer;                  // lane that wrote it
   };
   // The fragments that cover [address, address + bytes), in order, appended to `out`. Checks and records the access.
   Race Read(int lane, uint32_t address, uint32_t bytes, std::vector<Fragment>* out);

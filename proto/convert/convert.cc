@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/convert/tree.h"
 
 namespace samebits::proto {
 namespace {
@@ -97,21 +98,6 @@ size_t SequenceLength(std::string_view text) {
   return length;
 }
 
-void PlaceToProto(const checker::Place& place, v1::Place* out) {
-  out->set_line(place.line);
-  out->set_column(place.column);
-  SetText(place.instruction, out->mutable_instruction());
-  SetText(place.source, out->mutable_source());
-}
-
-checker::Place PlaceFromProto(const v1::Place& place) {
-  return {place.line(), place.column(), place.instruction(), place.source()};
-}
-
-bool IsSet(const checker::Place& place) {
-  return place.line != 0 || !place.instruction.empty() || !place.source.empty();
-}
-
 v1::KernelSignature::Status StatusToProto(checker::SignatureStatus status) {
   switch (status) {
     case checker::SignatureStatus::kOk:
@@ -139,10 +125,18 @@ void SideToProto(const checker::PartingSide& side, v1::PartingSide* out) {
   SetText(side.tree, out->mutable_tree());
   SetText(side.node, out->mutable_node());
   if (IsSet(side.place)) PlaceToProto(side.place, out->mutable_place());
+  TreeToProto(side.nodes, out);
+  if (side.nodes.empty()) return;
+  DimToProto(side.thread, out->mutable_thread());
+  DimToProto(side.block, out->mutable_block());
 }
 
 checker::PartingSide SideFromProto(const v1::PartingSide& side) {
-  return {side.tree(), side.node(), PlaceFromProto(side.place())};
+  checker::PartingSide out{side.tree(), side.node(), PlaceFromProto(side.place())};
+  out.nodes = TreeFromProto(side);
+  out.thread = {side.thread().x(), side.thread().y(), side.thread().z()};
+  out.block = {side.block().x(), side.block().y(), side.block().z()};
+  return out;
 }
 
 }  // namespace

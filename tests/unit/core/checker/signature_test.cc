@@ -198,8 +198,8 @@ TEST(ExplainTest, NamesTheFirstPartingElementAndNode) {
   EXPECT_EQ(c->verdict, Verdict::kDistinct);
   ASSERT_TRUE(c->difference.has_value());
   EXPECT_EQ(c->difference->byte_offset, 0u);
-  EXPECT_EQ(c->difference->a.place.instruction, "add.rn.f32");
-  EXPECT_EQ(c->difference->b.place.instruction, "mul.rn.f32");
+  EXPECT_EQ(c->difference->a.place.instruction, "add.rn.f32 %f1, %f0, %f0");
+  EXPECT_EQ(c->difference->b.place.instruction, "mul.rn.f32 %f1, %f0, %f0");
 }
 
 TEST(ExplainTest, ASightOfContractionStaysWithItsKernel) {
