@@ -132,11 +132,12 @@ CLI::Option* AddKernels(CLI::App* sub, Builder* b, const char* name, const char*
   return sub->add_option(name, b->line.kernels, what)->type_name("KERNEL");
 }
 
-void AddPairCommand(CLI::App* app, Builder* b, Command command, const char* name, const char* summary,
-                    const char* footer) {
+CLI::App* AddPairCommand(CLI::App* app, Builder* b, Command command, const char* name, const char* summary,
+                         const char* footer) {
   CLI::App* sub = AddKernelCommand(app, b, command, name, summary, footer);
   AddKernels(sub, b, "kernels", "The two kernels, A and B")->required()->expected(2);
   for (LaunchFlags& side : b->sides) AddLaunchFlags(sub, &side, "");
+  return sub;
 }
 
 void AddJobs(CLI::App* sub, CommandLine* line) {
@@ -165,7 +166,9 @@ void AddCommands(CLI::App* app, Builder* b) {
   AddCommonOptions(reg, b);
   AddKernels(reg, b, "kernels", "Files of PTX")->required();
   AddPairCommand(app, b, Command::kCompare, "compare", "Do two launches return the same bits?", kCompareHelp);
-  AddPairCommand(app, b, Command::kExplain, "explain", "Show where two launches part", kExplainHelp);
+  CLI::App* explain = AddPairCommand(app, b, Command::kExplain, "explain", "Show where two launches part", kExplainHelp);
+  explain->add_option("--svg", b->line.svg, "Also draw both expressions into this file")->type_name("FILE");
+  explain->add_option("--html", b->line.html, "Also write a page with both expressions, which needs no other file")->type_name("FILE");
   CLI::App* partition = AddKernelCommand(app, b, Command::kPartition, "partition",
                                          "Sort launches into classes of equal bits", kPartitionHelp);
   AddKernels(partition, b, "kernels", "Kernels; with --manifest: ids, default all");

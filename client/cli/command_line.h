@@ -40,6 +40,7 @@ struct CommandLine {
   bool symbolic = false;  // grid and scalar arguments are withheld
   std::vector<std::string> kernels;
   std::string manifest, reference;
+  std::string svg, html;                          // files that `explain` writes; empty: none
   launch::LaunchSpec launch;                      // for every kernel
   std::array<launch::LaunchSpec, 2> side_launch;  // of A and B, over `launch`
   int jobs = 0;                                   // 0: one per core

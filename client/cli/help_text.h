@@ -36,10 +36,11 @@ failure. In CI: fail on any code but 0.)";
 
 inline constexpr char kExplainHelp[] =
     R"(Example:
-  samebits explain --local a.ptx b.ptx --block 128 --grid 96
+  samebits explain --local a.ptx b.ptx --block 128 --grid 96 --html why.html
 
-Shows the first output element at which the two part: the instruction of each side and the expression that it
-computes. Launch flags and exit codes are those of compare.)";
+Shows the first output element at which the two part: both expressions beside each other, what they have in common
+folded away, with the instructions and source lines, and whether operands came together in a thread, a warp or shared
+memory. --svg draws them, --html writes a page. Launch flags and exit codes are those of compare.)";
 
 inline constexpr char kPartitionHelp[] =
     R"(Examples:

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/human_report.h"
+#include "client/cli/tree_rows.h"
 #include "client/launch/abseil_text.h"
 
 namespace samebits::cli {
@@ -15,6 +16,8 @@ namespace {
 constexpr size_t kMaxRows = 40, kHeadRows = 10;
 // Rows before the first difference, where it lies further down.
 constexpr size_t kLeadRows = 10;
+// Of trees.
+constexpr size_t kMaxTreeRows = 70;
 
 // Lines of both sides that stand beside each other.
 struct Row {
@@ -41,7 +44,7 @@ void AddRows(std::string_view a, std::string_view b, size_t width, bool differs,
   }
 }
 
-std::vector<Row> TreeRows(std::string_view a, std::string_view b, size_t width) {
+std::vector<Row> TextRows(std::string_view a, std::string_view b, size_t width) {
   const std::vector<std::string> left = Lines(a), right = Lines(b);
   std::vector<Row> rows;
   for (size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
@@ -95,6 +98,77 @@ std::string BelowEachOther(const std::string& id, const std::vector<Row>& rows, 
   return out;
 }
 
+constexpr size_t kMaxPlaces = 12;
+
+// The head of the trees and the surroundings of the first place where they part.
+std::vector<TreeRow> ShortenTrees(const std::vector<TreeRow>& rows) {
+  if (rows.size() <= kMaxTreeRows) return rows;
+  const auto differs = [](const TreeRow& row) { return row.differs; };
+  const size_t first = std::find_if(rows.begin(), rows.end(), differs) - rows.begin();
+  const size_t begin = first >= kMaxTreeRows && first < rows.size() ? first - kMaxTreeRows / 2 : kHeadRows;
+  std::vector<TreeRow> out(rows.begin(), rows.begin() + kHeadRows);
+  const auto elide = [&](size_t count) {
+    TreeCell cell;
+    cell.text = Elision(count).a;
+    out.push_back({cell, cell, false});
+  };
+  if (begin > kHeadRows) elide(begin - kHeadRows);
+  const size_t end = std::min(rows.size(), begin + kMaxTreeRows - kHeadRows);
+  out.insert(out.end(), rows.begin() + begin, rows.begin() + end);
+  if (end < rows.size()) elide(rows.size() - end);
+  return out;
+}
+
+std::string Places(const checker::Tree& tree, const std::string& id, const Layout& layout) {
+  std::string out;
+  const size_t width = static_cast<size_t>(std::max(layout.width - 4, 20));
+  for (const std::string& line : TreePlaces(tree, kMaxPlaces)) {
+    if (out.empty()) absl::StrAppend(&out, "\n  ", layout.style.Bold(OneLine(id)), "\n");
+    for (const std::string& part : WrapLines(line, width)) absl::StrAppend(&out, "    ", part, "\n");
+  }
+  return out;
+}
+
+void EndLine(std::string* out) {
+  while (!out->empty() && out->back() == ' ') out->pop_back();
+  *out += '\n';
+}
+
+std::string TreesBesideEachOther(const checker::Difference& d, size_t width, const Style& style) {
+  std::string out;
+  for (const TreeRow& row : ShortenTrees(TreeRows(d.a.nodes, d.b.nodes))) {
+    absl::StrAppend(&out, "  ", ShowCell(row.a, width, style), row.differs ? style.Red(" ≠ ") : " │ ", ShowCell(row.b, width, style));
+    EndLine(&out);
+  }
+  return out;
+}
+
+std::string TreeBelow(const std::string& id, const std::vector<TreeRow>& rows, TreeCell TreeRow::*side, size_t width, const Style& style) {
+  std::string out = absl::StrCat("  ", style.Bold(OneLine(id)), "\n");
+  for (const TreeRow& row : rows) {
+    const TreeCell& cell = row.*side;
+    if (cell.text.empty()) continue;
+    absl::StrAppend(&out, row.differs ? "  ≠ " : "    ", ShowCell(cell, width, style));
+    EndLine(&out);
+  }
+  return out;
+}
+
+// Trees, legend and instructions.
+std::string Trees(const checker::Difference& d, const std::string& a, const std::string& b, bool is_wide, size_t width, const Layout& layout) {
+  std::string out = "\n";
+  for (const std::string& line : TreeLegend(layout.style)) absl::StrAppend(&out, "  ", line, "\n");
+  out += "\n";
+  if (is_wide) {
+    absl::StrAppend(&out, "  ", layout.style.Bold(Fit(OneLine(a), width)), " │ ", layout.style.Bold(OneLine(b)), "\n",
+                    TreesBesideEachOther(d, width, layout.style));
+  } else {
+    const std::vector<TreeRow> rows = ShortenTrees(TreeRows(d.a.nodes, d.b.nodes));
+    absl::StrAppend(&out, TreeBelow(a, rows, &TreeRow::a, width, layout.style), "\n", TreeBelow(b, rows, &TreeRow::b, width, layout.style));
+  }
+  return out + Places(d.a.nodes, a, layout) + Places(d.b.nodes, b, layout);
+}
+
 }  // namespace
 
 std::string HumanDifference(const checker::Difference& difference, const std::string& a, const std::string& b,
@@ -103,11 +177,16 @@ std::string HumanDifference(const checker::Difference& difference, const std::st
   const size_t column = static_cast<size_t>(std::max(layout.width - 5, 0)) / 2;
   const bool is_wide = column >= kMinColumn;
   const size_t width = is_wide ? column : static_cast<size_t>(std::max(layout.width - 4, 20));
+  if (!difference.a.nodes.empty() || !difference.b.nodes.empty()) {
+    return absl::StrCat("\n", LabelledText("difference", difference.summary, layout),
+                        LabelledText("first at", absl::StrCat("buffer ", difference.buffer, ", byte ", difference.byte_offset), layout),
+                        Trees(difference, a, b, is_wide, width, layout));
+  }
   std::vector<Row> rows;
   AddRows(difference.a.node, difference.b.node, width, false, &rows);
   AddRows(DescribePlace(difference.a.place), DescribePlace(difference.b.place), width, false, &rows);
   rows.push_back({});
-  const std::vector<Row> tree = Shorten(TreeRows(difference.a.tree, difference.b.tree, width));
+  const std::vector<Row> tree = Shorten(TextRows(difference.a.tree, difference.b.tree, width));
   rows.insert(rows.end(), tree.begin(), tree.end());
 
   std::string out = absl::StrCat("\n", LabelledText("difference", difference.summary, layout));

@@ -28,22 +28,6 @@ std::string Colored(Verdict verdict, const std::string& text, const Style& style
   return style.Red(text);
 }
 
-const char* Meaning(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kEquivalent:
-      return "proved: both write the same bytes to the same addresses, whatever memory holds";
-    case Verdict::kDifferent:
-      return "an input is known on which they return different bits";
-    case Verdict::kDistinct:
-      return "they compute different expressions; no input is known that tells them apart";
-    case Verdict::kNondeterministic:
-      return "the bits depend on the order in which threads arrive";
-    case Verdict::kUnknown:
-      break;
-  }
-  return "not decided";
-}
-
 std::string Assumptions(const checker::Comparison& comparison, const Layout& layout) {
   std::vector<std::string> all = comparison.a.assumptions;
   all.insert(all.end(), comparison.b.assumptions.begin(), comparison.b.assumptions.end());
@@ -99,6 +83,22 @@ std::string ClassText(size_t number, const PartitionClass& c, const std::vector<
 }
 
 }  // namespace
+
+const char* Meaning(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kEquivalent:
+      return "proved: both write the same bytes to the same addresses, whatever memory holds";
+    case Verdict::kDifferent:
+      return "an input is known on which they return different bits";
+    case Verdict::kDistinct:
+      return "they compute different expressions; no input is known that tells them apart";
+    case Verdict::kNondeterministic:
+      return "the bits depend on the order in which threads arrive";
+    case Verdict::kUnknown:
+      break;
+  }
+  return "not decided";
+}
 
 std::string LabelledText(const std::string& label, std::string_view text, const Layout& layout) {
   const size_t indent = 2 + kLabelColumns;

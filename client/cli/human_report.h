@@ -34,6 +34,9 @@ std::string HumanSignatureLine(const BatchItem& item, size_t id_width, const Lay
 
 std::string HumanRegistered(const Registered& kernel, const std::string& path, const Layout& layout);
 
+// What a verdict says, one sentence.
+const char* Meaning(checker::Verdict verdict);
+
 // "  label       text", wrapped under the text.
 std::string LabelledText(const std::string& label, std::string_view text, const Layout& layout);
 

@@ -1,8 +1,14 @@
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/json_report.h"
+#include "client/cli/version.h"
+#include "client/render/report.h"
 
 namespace samebits::cli {
 namespace {
@@ -56,6 +62,26 @@ void PrintComparison(const CommandLine& line, const checker::Comparison& compari
   if (!hint.empty()) PrintText(absl::StrCat("  ", layout.style.Dim(hint), "\n"));
 }
 
+absl::Status WriteFile(const std::string& path, const std::string& text) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"), [](std::FILE* f) { return f ? std::fclose(f) : 0; });
+  if (file == nullptr || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() || std::fflush(file.get()) != 0)
+    return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be written: ", std::strerror(errno)));
+  return absl::OkStatus();
+}
+
+// The files that the command line asks for.
+absl::Status WriteReports(const CommandLine& line, const checker::Comparison& comparison, const Kernel& a, const Kernel& b) {
+  if (line.svg.empty() && line.html.empty()) return absl::OkStatus();
+  const render::Report report{comparison,
+                              {a.id, render::LaunchRows(a.launch.launch)},
+                              {b.id, render::LaunchRows(b.launch.launch)},
+                              Meaning(comparison.verdict),
+                              kVersion};
+  if (!line.svg.empty())
+    if (absl::Status status = WriteFile(line.svg, render::SvgReport(report)); !status.ok()) return status;
+  return line.html.empty() ? absl::OkStatus() : WriteFile(line.html, render::HtmlReport(report));
+}
+
 }  // namespace
 
 ExitCode RunPair(const CommandLine& line) {
@@ -67,6 +93,7 @@ ExitCode RunPair(const CommandLine& line) {
   const absl::StatusOr<checker::Comparison> comparison =
       line.command == Command::kExplain ? (*backend)->Explain(a, b) : (*backend)->Compare(a, b);
   if (!comparison.ok()) return ReportError(line, comparison.status());
+  if (const absl::Status status = WriteReports(line, *comparison, a, b); !status.ok()) return ReportError(line, status);
   PrintComparison(line, *comparison, a, b);
   return ExitCodeOf(comparison->verdict);
 }

@@ -16,6 +16,8 @@ class Style {
   std::string Green(std::string_view text) const { return Wrapped("1;32", text); }
   std::string Red(std::string_view text) const { return Wrapped("1;31", text); }
   std::string Yellow(std::string_view text) const { return Wrapped("1;33", text); }
+  // By a code of ECMA-48 "select graphic rendition".
+  std::string Paint(const char* code, std::string_view text) const { return Wrapped(code, text); }
 
  private:
   std::string Wrapped(const char* code, std::string_view text) const;

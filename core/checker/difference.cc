@@ -46,8 +46,8 @@ std::vector<Element> Sorted(const Check& check, BufferId buffer, bool* complete)
 class Finder {
  public:
   Finder(const Check& a, const Check& b, Workspace* workspace)
-      : a_(a), b_(b), nodes_(workspace->nodes), maps_a_(&workspace->builder, a.space.get(), a.launch.grid_known),
-        maps_b_(&workspace->builder, b.space.get(), b.launch.grid_known) {}
+      : a_(a), b_(b), nodes_(workspace->nodes), maps_a_(&workspace->builder, a.space.get(), a.launch.grid_known, a.launch.grid),
+        maps_b_(&workspace->builder, b.space.get(), b.launch.grid_known, b.launch.grid) {}
 
   Parting Find() {
     std::vector<BufferId> buffers;
@@ -102,8 +102,8 @@ class Finder {
     return false;
   }
   uint64_t Key(const Written& w) const { return symexec::ValueKey(nodes_, w.value, *w.element.owner->symbolic); }
-  static std::vector<std::pair<symexec::AtomId, int64_t>> AddressTerms(const Element& e) {
-    return (*e.owner->symbolic)[e.store->address.symbolic].terms;
+  static uint64_t AddressTerms(const Element& e) {
+    return symexec::TermsKey(*e.owner->symbolic, e.store->address.symbolic);
   }
 
   const Check &a_, &b_;
@@ -125,6 +125,7 @@ class SideExplainer {
     TreeSide out;
     out.root = written_.value;
     out.symbolic = written_.element.owner->symbolic.get();
+    out.residues = residues();
     out.census = &census_;
     out.lane = written_.element.lane;
     out.moves = origins_ == nullptr ? nullptr : origins_->moves.get();
@@ -145,7 +146,7 @@ class SideExplainer {
   std::string Text(const Scalar& v, int depth, int budget) const {
     return PrintTree(nodes_, v, [this](NodeId id) { return LineOf(id); }, depth, budget);
   }
-  std::string Inline(const Scalar& v) const { return NodeText(nodes_, *written_.element.owner->symbolic).Inline(v, 1); }
+  std::string Inline(const Scalar& v) const { return NodeText(nodes_, *written_.element.owner->symbolic, residues()).Inline(v, 1); }
 
   void Fill(const Scalar& parting, PartingSide* out) const {
     out->tree = Text(written_.value, 14, 120);
@@ -159,6 +160,8 @@ class SideExplainer {
   }
 
  private:
+  std::array<uint32_t, 3> residues() const { return check_.launch.grid_known ? std::array<uint32_t, 3>{1, 1, 1} : check_.launch.grid; }
+
   const Check& check_;
   const expr::NodeManager& nodes_;
   const Written& written_;

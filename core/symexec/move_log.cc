@@ -30,10 +30,21 @@ uint64_t ValueKey(const expr::NodeManager& nodes, const Scalar& value, const Sym
   uint64_t h = TableHash(digest.hi, digest.lo);
   for (int i = 0; i < value.slots; ++i) {
     h = TableHash(h, static_cast<uint64_t>(value.anchor[i].offset));
-    for (const auto& [atom, factor] : symbolic[value.anchor[i].symbolic].terms)
-      h = TableHash(TableHash(h, atom), static_cast<uint64_t>(factor));
+    h = TableHash(h, TermsKey(symbolic, value.anchor[i].symbolic));
   }
   return h;
+}
+
+// Derived atoms are numbered as they come, so their keys name them. Terms stand in the order of atoms, which may differ
+// too, so they are added up.
+uint64_t TermsKey(const SymbolicSpace& symbolic, SymbolicId id) {
+  uint64_t sum = 0;
+  for (const auto& [atom, factor] : symbolic[id].terms) {
+    const Atom* known = symbolic.atom(atom);
+    const uint64_t name = known == nullptr ? atom : TableHash(known->key.hi, known->key.lo);
+    sum += TableHash(TableHash(1, name), static_cast<uint64_t>(factor));
+  }
+  return sum;
 }
 
 void MoveLog::AddOne(const expr::NodeManager& nodes, const Scalar& value, int from, int to, Route route, int depth) {

@@ -18,6 +18,9 @@ namespace samebits::symexec {
 // errors would only mislead a reader.
 uint64_t ValueKey(const expr::NodeManager& nodes, const expr::Scalar& value, const SymbolicSpace& symbolic);
 
+// Likewise of an offset's open terms; 0 for none.
+uint64_t TermsKey(const SymbolicSpace& symbolic, SymbolicId id);
+
 class MoveLog {
  public:
   enum class Route : uint8_t { kOwn, kWarp, kShared };

@@ -50,13 +50,15 @@ std::string MatrixText(const expr::Node& n) {
   return absl::StrCat("mma.", format(32), ".", format(40), " x", n.attr >> 48 & 255);
 }
 
-std::string AtomName(symexec::AtomId atom) {
-  static constexpr const char* kBlocks[] = {"?", "ctaid.x", "ctaid.y", "ctaid.z"};
-  if (atom < 4) return kBlocks[atom];
-  return atom < 16 ? absl::StrCat("symbol ", atom) : absl::StrCat("arg", atom - 16);
-}
-
 }  // namespace
+
+std::string NodeText::AtomName(symexec::AtomId atom) const {
+  static constexpr const char* kBlocks[] = {"ctaid.x", "ctaid.y", "ctaid.z"};
+  if (atom >= 1 && atom <= 3)
+    return residues_[atom - 1] == 1 ? kBlocks[atom - 1] : absl::StrCat("floor(", kBlocks[atom - 1], " / ", residues_[atom - 1], ")");
+  if (atom >= symexec::kFirstDerivedAtom) return absl::StrCat("expression ", atom - symexec::kFirstDerivedAtom + 1);
+  return atom < symexec::kFirstParamAtom ? absl::StrCat("symbol ", atom) : absl::StrCat("arg", atom - symexec::kFirstParamAtom);
+}
 
 std::string NodeText::Address(const expr::Anchor& anchor) const {
   std::string open;

@@ -3,6 +3,7 @@
 
 // Nodes as short text for people. All results are one line of bounded length.
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,10 @@ namespace samebits::checker {
 
 class NodeText {
  public:
-  // `symbolic`: of the class that the values come from. Both outlive this.
-  NodeText(const expr::NodeManager& nodes, const symexec::SymbolicSpace& symbolic)
-      : nodes_(nodes), symbolic_(symbolic) {}
+  // `symbolic`: of the class that the values come from. Both outlive this. `residues`: of an open grid's block indices.
+  NodeText(const expr::NodeManager& nodes, const symexec::SymbolicSpace& symbolic,
+           const std::array<uint32_t, 3>& residues = {1, 1, 1})
+      : nodes_(nodes), symbolic_(symbolic), residues_(residues) {}
 
   // Operation without operands ("fadd.rn.f32"), or a leaf in full ("x[12]").
   std::string Operation(const expr::Scalar& value) const;
@@ -30,9 +32,11 @@ class NodeText {
 
  private:
   void AppendInline(const expr::Scalar& value, int depth, std::string* out) const;
+  std::string AtomName(symexec::AtomId atom) const;
   bool IsProgression(const std::vector<expr::Scalar>& values) const;
   const expr::NodeManager& nodes_;
   const symexec::SymbolicSpace& symbolic_;
+  const std::array<uint32_t, 3> residues_;
 };
 
 }  // namespace samebits::checker

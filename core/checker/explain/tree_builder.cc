@@ -88,7 +88,7 @@ class Builder {
 
  private:
   struct Side {
-    Side(const expr::NodeManager& nodes, const TreeSide& in) : given(in), text(nodes, *in.symbolic) {}
+    Side(const expr::NodeManager& nodes, const TreeSide& in) : given(in), text(nodes, *in.symbolic, in.residues) {}
     const TreeSide& given;
     NodeText text;
     Tree tree;
@@ -179,10 +179,10 @@ class Builder {
     n.folded = operations - 1;
     std::vector<Scalar> loads;
     const bool all = census.Loads(v, kMaxLoads, &loads);
-    n.detail = absl::StrCat("of ", Counted(operations, "operation"));
-    if (all && !loads.empty()) absl::StrAppend(&n.detail, " over ", LoadsText(side, loads));
-    else if (census.loads(v.node) > 0) absl::StrAppend(&n.detail, " over ", Counted(census.loads(v.node), "load"));
-    n.detail = Cut(std::move(n.detail));
+    const std::string count = operations == 1 ? "" : Counted(operations, "operation");
+    n.detail = all ? LoadsText(side, loads) : Counted(census.loads(v.node), "load");
+    if (n.detail.size() + count.size() + 2 > kMaxText) n.detail = n.detail.substr(0, kMaxText - count.size() - 5) + "...";
+    absl::StrAppend(&n.detail, n.detail.empty() || count.empty() ? "" : "; ", count);
   }
   std::string LoadsText(int side, const std::vector<Scalar>& loads) const {
     std::string out;

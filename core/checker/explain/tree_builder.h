@@ -7,6 +7,7 @@
 //     its ends, and one node stands for the middle;
 //   - what lies too deep is one node that names its loads.
 
+#include <array>
 #include <functional>
 
 #include "core/checker/explain/census.h"
@@ -20,6 +21,7 @@ namespace samebits::checker {
 struct TreeSide {
   expr::Scalar root;                                 // absolute anchors of the element's block
   const symexec::SymbolicSpace* symbolic = nullptr;  // of its class
+  std::array<uint32_t, 3> residues{1, 1, 1};         // of an open grid's block indices
   const Census* census = nullptr;
   int lane = 0;                                      // that stores it
   const symexec::MoveLog* moves = nullptr;           // null: scopes are not known

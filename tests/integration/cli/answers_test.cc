@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -148,8 +150,34 @@ TEST_P(AnswersTest, ExplainShowsBothSides) {
   EXPECT_EQ(difference["a"]["place"]["line"], 21);
   EXPECT_THAT(difference["a"]["tree"].get<std::string>(), HasSubstr("add"));
   EXPECT_THAT(difference["b"]["tree"].get<std::string>(), HasSubstr("mul"));
+  for (const char* side : {"a", "b"}) {
+    const Json& nodes = difference[side]["nodes"];
+    ASSERT_FALSE(nodes.empty());
+    EXPECT_EQ(nodes[0]["match"], "parts");
+    EXPECT_EQ(nodes[0]["scope"], "thread");
+    EXPECT_EQ(nodes[0]["place"]["line"], 21);
+    EXPECT_EQ(difference[side]["thread"], Json({0, 0, 0}));
+  }
   const Outcome human = AskPair("explain", Added(), Multiplied());
-  EXPECT_THAT(human.out, AllOf(HasSubstr("add.rn.f32"), HasSubstr("mul.rn.f32"), HasSubstr("line 21")));
+  EXPECT_THAT(human.out, AllOf(HasSubstr("add.rn.f32"), HasSubstr("mul.rn.f32"), HasSubstr("fadd.rn.f32 @21"), HasSubstr("@21  add.rn.f32 %f3, %f1, %f2")));
+}
+
+TEST_P(AnswersTest, ExplainWritesADrawingAndAPage) {
+  const std::string svg = folder_.path() + "/why.svg", html = folder_.path() + "/why.html";
+  const Outcome run = AskPair("explain", Added(), Multiplied(), {"--svg", svg, "--html", html});
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  const auto read = [](const std::string& path) {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_THAT(read(svg), AllOf(StartsWith("<svg "), HasSubstr("fadd.rn.f32"), HasSubstr("fmul.rn.f32"), HasSubstr("</svg>")));
+  EXPECT_THAT(read(html), AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("a.ptx"), HasSubstr("mul.rn.f32"), HasSubstr("4 x 1 x 1"), HasSubstr("</html>")));
+  const Outcome equal = AskPair("explain", Added(), AddedSwapped(), {"--html", html});
+  EXPECT_EQ(equal.exit_code, 0) << equal.err;
+  EXPECT_THAT(read(html), HasSubstr("EQUIVALENT")) << "a page of an earlier answer does not stay";
+  const Outcome lost = AskPair("explain", Added(), Multiplied(), {"--svg", folder_.path() + "/none/why.svg"});
+  EXPECT_EQ(lost.exit_code, 2);
+  EXPECT_THAT(lost.err, HasSubstr("none/why.svg: cannot be written: No such file"));
 }
 
 TEST_P(AnswersTest, ArgumentsMatter) {
