@@ -24,6 +24,8 @@ namespace {
 // Attribute of kExtract: the bit offset, and a mark where the source is one byte of memory.
 constexpr uint64_t kExtractOffset = 0xffffffff, kExtractByte = uint64_t{8} << 32;
 
+constexpr uint64_t kMinusInfinity = 0xff800000u;  // f32
+
 constexpr uint8_t kNanFacts = expr::kCanonicalNan | expr::kCanonicalNanBf16;
 
 // The fact that results of arithmetic in `f` have, and that a value needs to be left alone by arithmetic in `f`.
@@ -240,6 +242,72 @@ bool Builder::BuildSignFlip(int width, const Scalar& a, Scalar* out) {
   return Plain(Fn::kSignFlip, 0, width, 0, &a, 1, out);
 }
 
+// A float maximum without its constant operand -inf; false where there is none, or too deep.
+bool Builder::WithoutMinusInfinity(const Scalar& max, int depth, Scalar* out) {
+  constexpr int kMaxDepth = 1000;
+  const expr::Node n = nodes_[max.node];
+  if (n.fn != Fn::kFMax || nodes_.multiset(max.node).constant != kMinusInfinity || depth > kMaxDepth) return false;
+  auto it = without_infinity_.find(max.node);
+  if (it == without_infinity_.end()) {
+    Scalar self;
+    self.node = max.node;
+    self.slots = max.slots;
+    for (int i = 0; i < self.slots; ++i) {
+      self.anchor[i] = Anchor{};
+      self.anchor[i].buffer = nodes_.slot_buffer(max.node, i);
+      self.anchor[i].symbolic = static_cast<expr::SymbolicId>(i + 1);
+    }
+    std::optional<Scalar> joined;
+    for (int c = 0; c < 2; ++c) {
+      const Scalar operand = nodes_.ChildScalar(self, c);
+      uint64_t value;
+      if (nodes_.IsConst(operand.node, &value) && value == kMinusInfinity) continue;
+      const expr::Node& m = nodes_[operand.node];
+      Scalar rest = operand;
+      if (m.fn == n.fn && m.attr == n.attr && m.width == n.width &&
+          nodes_.multiset(operand.node).constant == kMinusInfinity && !WithoutMinusInfinity(operand, depth + 1, &rest))
+        return false;
+      if (!joined) {
+        joined = rest;
+      } else {
+        const Scalar first = *joined;
+        if (!BuildMultiset(n.fn, n.attr, n.width, first, rest, &*joined)) return false;
+      }
+    }
+    it = without_infinity_.emplace(max.node, std::move(joined)).first;
+  }
+  if (!it->second) return false;
+  *out = *it->second;
+  for (int i = 0; i < out->slots; ++i) {
+    const Anchor& own = max.anchor[out->anchor[i].symbolic - 1];
+    const int64_t shift = out->anchor[i].offset;
+    out->anchor[i] = own;
+    out->anchor[i].offset += shift;
+  }
+  return true;
+}
+
+// x - max(S, -inf) is x - max(S) where x is in S or -inf: the maxima differ where all of S is NaN, and so is x then.
+bool Builder::DropMinusInfinity(const Scalar& x, Scalar* negated_max) {
+  const expr::Node& flip = nodes_[negated_max->node];
+  if (flip.fn != Fn::kSignFlip || flip.width != 32) return false;
+  const Scalar max = nodes_.ChildScalar(*negated_max, 0);
+  const expr::Node& n = nodes_[max.node];
+  if (n.fn != Fn::kFMax || n.width != 32 || Attr::Decode(n.attr).to != Format::kF32 ||
+      (Attr::Decode(n.attr).flags & ~(Attr::kFtz | Attr::kNanFlag)) != 0)
+    return false;
+  Scalar rest;
+  uint64_t value;
+  const bool masked = nodes_.IsConst(x.node, &value) && value == kMinusInfinity;
+  if (nodes_.multiset(max.node).constant != kMinusInfinity || (!masked && !exp_terms_.IsMember(x, max)) ||
+      !WithoutMinusInfinity(max, 0, &rest))
+    return false;
+  // A single element left is itself, not what a flushing maximum makes of it.
+  if ((Attr::Decode(n.attr).flags & Attr::kFtz) != 0 && nodes_[rest.node].fn != Fn::kFMax) return false;
+  Hit(Rewrite::kMaxMinusInfinity);
+  return BuildSignFlip(32, rest, negated_max);
+}
+
 bool Builder::BuildAdd(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) {
   const bool contract = (attr.flags & Attr::kContract) != 0;
   if (contract && (IsContractibleMul(a->node) || IsContractibleMul(b->node))) {
@@ -251,6 +319,7 @@ bool Builder::BuildAdd(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) 
   SettleScalar(a);
   SettleScalar(b);
   attr.flags &= ~Attr::kContract;
+  if (attr.to == Format::kF32 && !DropMinusInfinity(*a, b)) DropMinusInfinity(*b, a);
   const bool exact_mode = attr.round == Round::kRn && (attr.flags & (Attr::kSat | Attr::kRelu)) == 0;
   const bool ftz = (attr.flags & Attr::kFtz) != 0;
   double x, y;
@@ -277,6 +346,18 @@ bool Builder::BuildAdd(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) 
       const bool sign_safe = options_.ignore_signed_zero || (facts & expr::kNeverMinusZero) != 0;
       if (sign_safe && nan_safe && flush_safe) {
         Hit(Rewrite::kAddZero);
+        *out = *a;
+        return true;
+      }
+    }
+    if (width == 32) {
+      for (int turn = 0; turn < 2; ++turn, std::swap(a, b)) {
+        if (nodes_[b->node].fn != Fn::kEx2) continue;
+        const uint8_t facts = FactsOf(a->node, width);
+        const bool sign_safe = options_.ignore_signed_zero || (facts & expr::kNeverMinusZero) != 0;
+        const bool nan_safe = (facts & CanonicalNanOf(attr.to)) != 0;
+        if (!sign_safe || !nan_safe || (ftz && !(facts & expr::kArithmeticFtz)) || !exp_terms_.Vanishes(*b, *a)) continue;
+        Hit(Rewrite::kMaskedExp);
         *out = *a;
         return true;
       }

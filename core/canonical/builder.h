@@ -5,8 +5,10 @@
 // in bits (docs/soundness.md gives the argument of each), except where Options name an assumption.
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 
+#include "core/canonical/exp_terms.h"
 #include "core/canonical/rewrite.h"
 #include "core/expr/node.h"
 
@@ -20,7 +22,7 @@ struct BuilderOptions {
 class Builder {
  public:
   static constexpr int kMaxChildren = 40;
-  Builder(expr::NodeManager* nodes, BuilderOptions options) : nodes_(*nodes), options_(options) {}
+  Builder(expr::NodeManager* nodes, BuilderOptions options) : nodes_(*nodes), options_(options), exp_terms_(nodes) {}
 
   // The value of `fn(children...)`. Decisions depend on the children's nodes and on differences of anchors within
   // one (buffer, symbolic part), never on absolute offsets: the result for shifted anchors is the shifted result.
@@ -58,6 +60,8 @@ class Builder {
   bool Plain(expr::Fn fn, uint64_t attr, int width, uint8_t facts, const Scalar* c, int n, Scalar* out);
   void SettleScalar(Scalar* s);
   void ArithmeticOperand(Scalar* s, expr::Format f);
+  bool WithoutMinusInfinity(const Scalar& max, int depth, Scalar* out);
+  bool DropMinusInfinity(const Scalar& x, Scalar* negated_max);
   bool StripSign(Scalar* s, expr::Format f);
   bool Less(const Scalar& a, const Scalar& b) const;
   bool Same(const Scalar& a, const Scalar& b) const;
@@ -68,9 +72,12 @@ class Builder {
 
   expr::NodeManager& nodes_;
   BuilderOptions options_;
+  ExpTerms exp_terms_;
   bool saw_contraction_ = false, saw_f64_ = false;
   uint64_t hits_[kRewriteCount] = {};
   std::unordered_map<expr::NodeId, expr::NodeId> settled_;
+  // Per maximum: it without constants, its anchors being (slot + 1 as symbolic part, shift); nullopt: nothing is left.
+  std::unordered_map<expr::NodeId, std::optional<Scalar>> without_infinity_;
 };
 
 }  // namespace samebits::canonical

@@ -11,6 +11,8 @@ namespace samebits::canonical {
 #define SAMEBITS_REWRITES(X)                                                                                   \
   X(kAddZero, "x + (+0) -> x where N(x), C(x), and the add flushes nothing that x may hold")                   \
   X(kAddMinusZero, "x + (-0) -> x where C(x)")                                                                 \
+  X(kMaxMinusInfinity, "x - max(S, -inf) -> x - max(S) where x is in S or -inf")                               \
+  X(kMaskedExp, "x + t(-inf) -> x for terms t of a softmax, where x is NaN if t(-inf) is (exp_terms.h)")         \
   X(kZeroOutward, "(y + (+0)) + b -> (y + b) + (+0)")                                                          \
   X(kFoldConst, "operation on constants -> its value")                                                         \
   X(kMulOne, "x * 1 -> x where C(x) and the product flushes nothing that x may hold")                          \

@@ -1,0 +1,44 @@
+#ifndef SAMEBITS_CORE_CANONICAL_EXP_TERMS_H_
+#define SAMEBITS_CORE_CANONICAL_EXP_TERMS_H_
+
+// Terms of a softmax's sum, t(x) = ex2(c * (x - M)) or ex2(fma(x - M, c, k)) with M a maximum of a set S, c > 0 and k
+// finite. A masked element, x = -inf, gives +0, or NaN where M is -inf or NaN. There every x in S is -inf or NaN, so
+// t(x) is NaN as well, and with it every sum or product that it enters: t(-inf) adds nothing to such a sum.
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "core/expr/node.h"
+
+namespace samebits::canonical {
+
+// Not thread-safe; the node manager outlives it.
+class ExpTerms {
+ public:
+  explicit ExpTerms(expr::NodeManager* nodes) : nodes_(*nodes) {}
+
+  // Whether `term` is t(-inf) of a maximum M, and `sum` is another such term of M or NaN wherever the term is NaN. Then
+  // `sum + term` is `sum`, if adding +0 leaves `sum` as it is.
+  bool Vanishes(const expr::Scalar& term, const expr::Scalar& sum);
+  // Whether `max`, a multiset, has `element` among its operands. False also where it has too many to look through.
+  bool IsMember(const expr::Scalar& element, const expr::Scalar& max);
+
+ private:
+  struct Parts {
+    expr::Scalar x, max;
+  };
+  bool Match(const expr::Scalar& term, Parts* out) const;
+  bool IsMinusInfinity(const expr::Scalar& s) const;
+  bool PoisonedBy(const expr::Scalar& max, const expr::Scalar& value);
+
+  expr::NodeManager& nodes_;
+  // An element's node, then per slot of it the slot of the maximum that it hangs on and the shift.
+  using Member = absl::InlinedVector<uint64_t, 5>;
+  std::unordered_map<expr::NodeId, absl::flat_hash_set<Member>> members_;
+};
+
+}  // namespace samebits::canonical
+
+#endif  // SAMEBITS_CORE_CANONICAL_EXP_TERMS_H_
