@@ -242,6 +242,110 @@ bool Builder::BuildSignFlip(int width, const Scalar& a, Scalar* out) {
   return Plain(Fn::kSignFlip, 0, width, 0, &a, 1, out);
 }
 
+namespace {
+
+// Anchors of `inner` as (slot of `outer` + 1 in place of the symbolic part, shift); false where one hangs on no slot.
+bool Relative(const Scalar& outer, Scalar* inner) {
+  for (int i = 0; i < inner->slots; ++i) {
+    Anchor& a = inner->anchor[i];
+    int slot = 0;
+    while (slot < outer.slots && (outer.anchor[slot].buffer != a.buffer || outer.anchor[slot].symbolic != a.symbolic)) ++slot;
+    if (slot == outer.slots) return false;
+    a.offset -= outer.anchor[slot].offset;
+    a.symbolic = static_cast<expr::SymbolicId>(slot + 1);
+  }
+  return true;
+}
+
+Scalar Absolute(const Scalar& outer, const Scalar& relative) {
+  Scalar out = relative;
+  for (int i = 0; i < out.slots; ++i) {
+    out.anchor[i] = outer.anchor[relative.anchor[i].symbolic - 1];
+    out.anchor[i].offset += relative.anchor[i].offset;
+  }
+  return out;
+}
+
+}  // namespace
+
+bool Builder::ExtremeOf(const Scalar& s, Fn fn, Scalar* set) const {
+  const auto it = extremes_.find(s.node);
+  if (it == extremes_.end() || nodes_[it->second.node].fn != fn) return false;
+  *set = Absolute(s, it->second);
+  return true;
+}
+
+// c: condition, and the arms, of `select`. Remembers it if it is select(p, a, select(q, a, b)) of f32, where one of p and
+// q is isnan(a) and the other b < a, or for a minimum a < b, without flush.
+void Builder::RecordExtreme(const Scalar* c, const Scalar& select) {
+  if (nodes_[c[0].node].fn != Fn::kFCompare || nodes_[c[2].node].fn != Fn::kSelect || select.node == c[1].node) return;
+  const Scalar inner = nodes_.ChildScalar(c[2], 0), &a = c[1], b = nodes_.ChildScalar(c[2], 2);
+  if (nodes_[inner.node].fn != Fn::kFCompare || !Same(nodes_.ChildScalar(c[2], 1), a)) return;
+  auto comparison = [this](const Scalar& s) -> std::optional<Compare> {
+    const Attr attr = Attr::Decode(nodes_[s.node].attr);
+    if ((attr.from != Format::kNone ? attr.from : attr.to) != Format::kF32 || attr.flags != 0) return std::nullopt;
+    return attr.compare;
+  };
+  const Scalar *order = &c[0], *isnan = &inner;
+  if (comparison(*order) == Compare::kNan) std::swap(order, isnan);
+  if (comparison(*order) != Compare::kLt || comparison(*isnan) != Compare::kNan) return;
+  // Operands of comparisons may have been rewritten to what they equal there.
+  Scalar blind_a = a, blind_b = b;
+  Blind(&blind_a);
+  Blind(&blind_b);
+  auto is = [this](const Scalar& parent, int child, const Scalar& value, const Scalar& blind) {
+    const Scalar operand = nodes_.ChildScalar(parent, child);
+    return Same(operand, value) || Same(operand, blind);
+  };
+  if (!is(*isnan, 0, a, blind_a) || !is(*isnan, 1, a, blind_a)) return;
+  Fn fn;
+  if (is(*order, 0, b, blind_b) && is(*order, 1, a, blind_a)) fn = Fn::kFMax;
+  else if (is(*order, 0, a, blind_a) && is(*order, 1, b, blind_b)) fn = Fn::kFMin;
+  else return;
+  Attr attr;
+  attr.to = Format::kF32;
+  attr.flags = Attr::kNanFlag;
+  Scalar sets[2] = {a, b}, joined;
+  ExtremeOf(a, fn, &sets[0]);
+  ExtremeOf(b, fn, &sets[1]);
+  if (!BuildMultiset(fn, attr.Encode(), 32, sets[0], sets[1], &joined) || nodes_[joined.node].fn != fn) return;
+  if (Relative(select, &joined)) extremes_.emplace(select.node, joined);
+}
+
+// Rewrites a value whose consumer sees neither the sign of a zero nor the payload of a NaN. The operations looked
+// through make of a zero of another sign at most a zero of another sign.
+bool Builder::BlindRewrite(Scalar* s, int* budget) {
+  if (--*budget < 0) return false;
+  const expr::Node n = nodes_[s->node];
+  if (const auto it = extremes_.find(s->node); it != extremes_.end()) {
+    *s = Absolute(*s, it->second);
+    return true;
+  }
+  int first = 0;
+  switch (n.fn) {
+    case Fn::kSignFlip: case Fn::kFNeg: case Fn::kFAbs: case Fn::kFAdd: case Fn::kFMul: case Fn::kFFma: break;
+    case Fn::kSelect: first = 1; break;
+    default: return false;
+  }
+  if (n.width != 32 || (n.fn != Fn::kSignFlip && n.fn != Fn::kSelect && Attr::Decode(n.attr).to != Format::kF32)) return false;
+  Scalar c[3];
+  bool changed = false;
+  for (int i = 0; i < n.children; ++i) {
+    c[i] = nodes_.ChildScalar(*s, i);
+    if (i >= first) changed |= BlindRewrite(&c[i], budget);
+  }
+  Scalar rebuilt;
+  if (!changed || !Dispatch(n.fn, n.attr, n.width, c, n.children, &rebuilt)) return false;
+  *s = rebuilt;
+  return true;
+}
+
+void Builder::Blind(Scalar* s) {
+  if (extremes_.empty()) return;
+  int budget = 64;
+  if (BlindRewrite(s, &budget)) Hit(Rewrite::kSelectExtreme);
+}
+
 // A float maximum without its constant operand -inf; false where there is none, or too deep.
 bool Builder::WithoutMinusInfinity(const Scalar& max, int depth, Scalar* out) {
   constexpr int kMaxDepth = 1000;
@@ -277,13 +381,7 @@ bool Builder::WithoutMinusInfinity(const Scalar& max, int depth, Scalar* out) {
     it = without_infinity_.emplace(max.node, std::move(joined)).first;
   }
   if (!it->second) return false;
-  *out = *it->second;
-  for (int i = 0; i < out->slots; ++i) {
-    const Anchor& own = max.anchor[out->anchor[i].symbolic - 1];
-    const int64_t shift = out->anchor[i].offset;
-    out->anchor[i] = own;
-    out->anchor[i].offset += shift;
-  }
+  *out = Absolute(max, *it->second);
   return true;
 }
 
@@ -319,7 +417,12 @@ bool Builder::BuildAdd(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) 
   SettleScalar(a);
   SettleScalar(b);
   attr.flags &= ~Attr::kContract;
-  if (attr.to == Format::kF32 && !DropMinusInfinity(*a, b)) DropMinusInfinity(*b, a);
+  if (attr.to == Format::kF32) {
+    // Beside what is never -0, the sign of a zero does not matter.
+    if ((FactsOf(a->node, width) & expr::kNeverMinusZero) != 0 && attr.round == Round::kRn) Blind(b);
+    if ((FactsOf(b->node, width) & expr::kNeverMinusZero) != 0 && attr.round == Round::kRn) Blind(a);
+    if (!DropMinusInfinity(*a, b)) DropMinusInfinity(*b, a);
+  }
   const bool exact_mode = attr.round == Round::kRn && (attr.flags & (Attr::kSat | Attr::kRelu)) == 0;
   const bool ftz = (attr.flags & Attr::kFtz) != 0;
   double x, y;
@@ -461,6 +564,10 @@ bool Builder::BuildFma(Attr attr, int width, Scalar* c, Scalar* out) {
   for (int i = 0; i < 3; ++i) SettleScalar(&c[i]);
   const bool ftz = (attr.flags & Attr::kFtz) != 0;
   const bool plain = (attr.flags & (Attr::kSat | Attr::kRelu)) == 0;
+  if (double addend; attr.to == Format::kF32 && FloatConst(c[2], attr.to, &addend) && addend != 0 && !std::isnan(addend)) {
+    Blind(&c[0]);  // a zero product of either sign leaves the addend
+    Blind(&c[1]);
+  }
   bool flip = StripSign(&c[0], attr.to);
   flip ^= StripSign(&c[1], attr.to);
   if (flip) Hit(Rewrite::kFmaSign);
@@ -696,6 +803,10 @@ bool Builder::BuildMultiset(Fn fn, uint64_t attr, int width, const Scalar& a, co
 }
 
 bool Builder::BuildCompare(Fn fn, Attr attr, Scalar* c, Scalar* out) {
+  if (fn == Fn::kFCompare) {
+    Blind(&c[0]);
+    Blind(&c[1]);
+  }
   const Compare swapped = Swapped(attr.compare);
   if (swapped != attr.compare) {
     Hit(Rewrite::kCompareSwap);
@@ -755,7 +866,9 @@ bool Builder::BuildSelect(int width, Scalar* c, Scalar* out) {
     std::swap(c[1], c[2]);
   }
   const uint8_t facts = width >= 16 ? FactsOf(c[1].node, width) & FactsOf(c[2].node, width) : 0;
-  return Plain(Fn::kSelect, 0, width, facts, c, 3, out);
+  if (!Plain(Fn::kSelect, 0, width, facts, c, 3, out)) return false;
+  if (width == 32) RecordExtreme(c, *out);
+  return true;
 }
 
 // Children: accumulator, vector of A, vector of B (each of the group's length, element k of both multiplied).
@@ -916,6 +1029,19 @@ bool Builder::Dispatch(Fn fn, uint64_t attr_word, int width, Scalar* c, int coun
   }
   if (fn == Fn::kFNeg) return Plain(fn, attr_word, width, 0, c, count, out);  // a negated product may still be fused
   for (int i = 0; i < count; ++i) SettleScalar(&c[i]);
+  if (fn == Fn::kEx2) Blind(&c[0]);
+  if (fn == Fn::kFAbs && count == 1 && width >= 16) {
+    uint64_t value;
+    if (nodes_.IsConst(c[0].node, &value) && (attr.flags & Attr::kFtz) == 0) {
+      const int exponent = width == 64 ? 11 : attr.to == Format::kF16 ? 5 : 8;
+      const uint64_t magnitude = value & ~SignBit(width);
+      if (magnitude <= ((uint64_t{1} << exponent) - 1) << (width - 1 - exponent)) {  // no NaN
+        Hit(Rewrite::kFoldConst);
+        SetConst(magnitude, width, out);
+        return true;
+      }
+    }
+  }
   if (fn == Fn::kConcat) return BuildConcat(attr_word, width, c, count, out);
   if (expr::IsAssociative(fn)) return BuildMultiset(fn, attr_word, width, c[0], c[1], out);
   uint8_t facts = 0;

@@ -62,6 +62,10 @@ class Builder {
   void ArithmeticOperand(Scalar* s, expr::Format f);
   bool WithoutMinusInfinity(const Scalar& max, int depth, Scalar* out);
   bool DropMinusInfinity(const Scalar& x, Scalar* negated_max);
+  void RecordExtreme(const Scalar* c, const Scalar& select);
+  bool ExtremeOf(const Scalar& s, expr::Fn fn, Scalar* set) const;
+  bool BlindRewrite(Scalar* s, int* budget);
+  void Blind(Scalar* s);
   bool StripSign(Scalar* s, expr::Format f);
   bool Less(const Scalar& a, const Scalar& b) const;
   bool Same(const Scalar& a, const Scalar& b) const;
@@ -76,6 +80,9 @@ class Builder {
   bool saw_contraction_ = false, saw_f64_ = false;
   uint64_t hits_[kRewriteCount] = {};
   std::unordered_map<expr::NodeId, expr::NodeId> settled_;
+  // Selects that take the larger (smaller) of two values, or a NaN: node -> the min or max that they equal up to the
+  // sign of zero and the payload of NaNs, with anchors as below.
+  std::unordered_map<expr::NodeId, Scalar> extremes_;
   // Per maximum: it without constants, its anchors being (slot + 1 as symbolic part, shift); nullopt: nothing is left.
   std::unordered_map<expr::NodeId, std::optional<Scalar>> without_infinity_;
 };

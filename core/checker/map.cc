@@ -182,6 +182,95 @@ bool MapBuilder::ValueOf(const Store& s, Lanes* value) {
   return ops.Apply(Fn::kVector, s.atomic ? 0xa70 : 0x60a2d, s.value.bits, {operands, s.guarded ? 2u : 1u}, value);
 }
 
+bool MapBuilder::ReadsApart(const ClassResult& c, const Store& s, const Lanes& value) {
+  constexpr uint64_t kMaxApart = 1u << 20;
+  if (!grid_known_ || static_cast<uint64_t>(space_.Count(s.mask)) * c.blocks.size() > kMaxApart) return false;
+  if (c.symbolic->HasTerms(s.address.symbolic)) return false;
+  symexec::VectorOps ops(&builder_, &space_);
+  bool apart = false;
+  for (int l = 0; l < space_.lanes(); ++l) {
+    if (!space_.Test(s.mask, l)) continue;
+    const Scalar v = ops.At(value, l);
+    for (int i = 0; i < v.slots; ++i) {
+      if (c.symbolic->HasTerms(v.anchor[i].symbolic)) return false;
+      for (int j = 0; j < i; ++j) apart |= v.anchor[i].buffer == v.anchor[j].buffer;
+    }
+    if (value.uniform()) break;
+  }
+  return apart;
+}
+
+bool MapBuilder::Rebuild(const Scalar& value, int* budget, Scalar* out) {
+  const expr::Node n = nodes_[value.node];
+  if (n.children == 0) {
+    *out = value;
+    return true;
+  }
+  if (--*budget < 0 || n.children > canonical::Builder::kMaxChildren) return false;
+  std::vector<Scalar> children(n.children);
+  for (int i = 0; i < n.children; ++i)
+    if (!Rebuild(nodes_.ChildScalar(value, i), budget, &children[i])) return false;
+  const expr::IsaOperation* isa = n.fn == Fn::kIsa ? nodes_.isa(n.attr) : nullptr;
+  const bool pair = isa != nullptr && isa->spelling.empty();
+  return builder_.Build(pair ? isa->fn : n.fn, pair ? isa->attr : n.attr, n.width, children.data(), n.children, out);
+}
+
+// `value` has absolute anchors without symbolic parts.
+Scalar MapBuilder::Merged(const Scalar& value) {
+  constexpr int kMaxTree = 256;
+  bool apart = false;
+  std::vector<int64_t> key = {value.node};
+  for (int i = 0; i < value.slots; ++i) {
+    int first = 0;
+    while (value.anchor[first].buffer != value.anchor[i].buffer) ++first;
+    apart |= first != i;
+    key.push_back(value.anchor[i].offset - value.anchor[first].offset);
+  }
+  if (!apart) return value;
+  auto [it, fresh] = merged_.try_emplace(std::move(key));
+  // Kept as offsets from the value's first slot of the buffer.
+  auto first_offset = [&value](BufferId buffer) {
+    int i = 0;
+    while (value.anchor[i].buffer != buffer) ++i;
+    return value.anchor[i].offset;
+  };
+  if (fresh) {
+    int budget = kMaxTree;
+    if (!Rebuild(value, &budget, &it->second)) it->second = value;
+    for (int i = 0; i < it->second.slots; ++i) it->second.anchor[i].offset -= first_offset(it->second.anchor[i].buffer);
+  }
+  Scalar out = it->second;
+  for (int i = 0; i < out.slots; ++i) out.anchor[i].offset += first_offset(out.anchor[i].buffer);
+  return out;
+}
+
+void MapBuilder::AddElements(const ClassResult& c, const Store& s, const Lanes& value, BufferMap* map) {
+  symexec::VectorOps ops(&builder_, &space_);
+  const uint32_t bytes = s.value.bits / 8u;
+  Field per_byte, cover;
+  for (uint32_t i = 0; i < bytes; ++i) per_byte = per_byte + Point(kAddressPoint).Power(i);
+  const int64_t* array = space_.array(s.address.array);
+  for (int l = 0; l < space_.lanes(); ++l) {
+    if (!space_.Test(s.mask, l)) continue;
+    const Scalar own = ops.At(value, l);
+    for (size_t b = 0; b < c.blocks.size(); ++b) {
+      Scalar v = own;
+      for (int j = 0; j < v.slots; ++j) {
+        v.anchor[j].offset += c.symbolic->At(v.anchor[j].symbolic, b);
+        v.anchor[j].symbolic = 0;
+      }
+      v = Merged(v);
+      families_.insert(nodes_[v.node].digest.lo);
+      const Field at = Point(kAddressPoint).Power(array[l] + s.address.constant + c.symbolic->At(s.address.symbolic, b));
+      Field product = at * TermOf(v.node, s.value.bits);
+      for (int j = 0; j < v.slots; ++j) product = product * Point(j + 1).Power(v.anchor[j].offset);
+      map->sum = map->sum + product;
+      cover = cover + at;
+    }
+  }
+  map->coverage = map->coverage + cover * per_byte;
+}
+
 bool MapBuilder::AddStore(const ClassResult& c, const Store& s, BufferMap* map) {
   Lanes value;
   if (!ValueOf(s, &value)) return false;
@@ -201,6 +290,10 @@ bool MapBuilder::AddStore(const ClassResult& c, const Store& s, BufferMap* map) 
   map->end = std::max(map->end, hi + s.address.constant + range.max + static_cast<int64_t>(bytes));
   map->bytes += static_cast<uint64_t>(lanes) * bytes * c.blocks.size();
   map->open |= symbolic.HasTerms(s.address.symbolic);
+  if (ReadsApart(c, s, value)) {
+    AddElements(c, s, value, map);
+    return true;
+  }
   Field per_byte;
   for (uint32_t i = 0; i < bytes; ++i) per_byte = per_byte + Point(kAddressPoint).Power(i);
   bool mixed = false;
@@ -289,7 +382,12 @@ Scalar MapBuilder::ElementValue(const Element& e) {
 }
 
 Field MapBuilder::ElementTerm(const Element& e) {
-  const Scalar v = ElementValue(e);
+  Scalar v = ElementValue(e);
+  Lanes value;
+  if (ValueOf(*e.store, &value) && ReadsApart(*e.owner, *e.store, value)) {
+    for (int j = 0; j < v.slots; ++j) v.anchor[j].symbolic = 0;
+    v = Merged(v);
+  }
   Field term = TermOf(v.node, e.store->value.bits) * Point(kAddressPoint).Power(e.address);
   for (int j = 0; j < v.slots; ++j) term = term * Point(j + 1).Power(v.anchor[j].offset);
   if (grid_known_) return term;

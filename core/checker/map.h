@@ -87,6 +87,12 @@ class MapBuilder {
   symexec::Stop CheckOpenReads(const std::vector<ClassResult>& classes, expr::BufferId buffer);
   bool ValueOf(const symexec::Store& s, symexec::Lanes* value);
   bool AddStore(const ClassResult& c, const symexec::Store& s, BufferMap* map);
+  // A tree may read one buffer from two open places, which in another launch are one: such stores are summed element by
+  // element, each tree anchored once a buffer. Only of known grids, small trees and a bounded number of elements.
+  bool ReadsApart(const ClassResult& c, const symexec::Store& s, const symexec::Lanes& value);
+  void AddElements(const ClassResult& c, const symexec::Store& s, const symexec::Lanes& value, BufferMap* map);
+  expr::Scalar Merged(const expr::Scalar& value);
+  bool Rebuild(const expr::Scalar& value, int* budget, expr::Scalar* out);
   bool Dense(const BufferMap& m) const;
   symexec::Stop ResolveRepeats(const std::vector<ClassResult>& classes, expr::BufferId buffer, BufferMap* map);
   symexec::Stop CheckReads(const std::vector<ClassResult>& classes, expr::BufferId buffer);
@@ -103,6 +109,7 @@ class MapBuilder {
   std::unordered_map<uint64_t, Field> terms_;
   std::unordered_map<uint64_t, std::vector<Field>> powers_;
   std::map<std::vector<uint32_t>, Weighted> lane_sums_;    // uniform trees: by mask and arrays
+  std::map<std::vector<int64_t>, expr::Scalar> merged_;    // by node and distances of its slots
   std::map<std::vector<uint32_t>, Field> block_sums_;      // of one class: by symbolic parts
   std::map<std::vector<uint32_t>, Field> open_factors_;    // likewise
 };

@@ -15,6 +15,7 @@ class Grower {
 
   Tree Any(int depth) {
     static constexpr Format kFormats[] = {Format::kF32, Format::kF32, Format::kF16, Format::kBf16, Format::kF64};
+    if (random_.OneIn(8)) return random_.OneIn(2) ? Softmax() : Extremes(depth);
     switch (random_.Below(6)) {
       case 0: return Integer(Pick({16, 32, 64}), depth);
       case 1: return Predicate(depth);
@@ -104,6 +105,57 @@ class Grower {
         if (f == Format::kF32)
           return Concat({random_.OneIn(3) ? Integer(16, depth - 1) : C(0, 16), Float(Format::kBf16, depth - 1)});
         return sub();
+    }
+  }
+
+  // A maximum of some leaves and -inf, and a sum of terms over it: of its own elements, of others, masked ones.
+  Tree Softmax() {
+    const Tree infinity = C(0xff800000, 32);
+    const uint64_t ftz = random_.OneIn(4) ? Attr::kFtz : 0, nan = random_.OneIn(3) ? Attr::kNanFlag : 0;
+    const auto element = [&] { return random_.OneIn(3) ? infinity : Leaf(32); };
+    Tree max = element();
+    for (int i = 0; i < 4; ++i) {
+      const Tree next = element();
+      max = random_.OneIn(2) ? F(Fn::kFMax, Format::kF32, {max, next}, Round::kNone, nan | ftz)
+                             : F(Fn::kFMax, Format::kF32, {next, max}, Round::kNone, nan | ftz);
+    }
+    if (random_.OneIn(4)) max = Larger(Larger(Leaf(32), element()), Leaf(32));
+    const auto term = [&] {
+      const Tree difference = F(Fn::kFAdd, Format::kF32, {random_.OneIn(8) ? Constant(Format::kF32) : element(), Flip(max)}, Round::kRn, ftz);
+      Tree scaled = F(Fn::kFMul, Format::kF32, {C(random_.OneIn(8) ? 0xbfb8aa3b : 0x3fb8aa3b, 32), difference}, Round::kRn, ftz);
+      if (random_.OneIn(3)) scaled = F(Fn::kFFma, Format::kF32, {difference, C(0x3fb8aa3b, 32), Constant(Format::kF32)}, Round::kRn, ftz);
+      return F(Fn::kEx2, Format::kF32, {scaled}, Round::kNone, Attr::kApprox | ftz);
+    };
+    Tree sum = term();
+    for (int i = 0; i < 4; ++i) sum = F(Fn::kFAdd, Format::kF32, {sum, random_.OneIn(10) ? Leaf(32) : term()}, Round::kRn, ftz);
+    return sum;
+  }
+
+  Tree Larger(Tree a, Tree b) {
+    Tree order = Comparison(Fn::kFCompare, Compare::kLt, Format::kF32, b, a);
+    Tree isnan = Comparison(Fn::kFCompare, Compare::kNan, Format::kF32, a, a);
+    if (random_.OneIn(8)) order = Comparison(Fn::kFCompare, Compare::kLe, Format::kF32, b, a);
+    if (random_.OneIn(8)) isnan = Comparison(Fn::kFCompare, Compare::kNan, Format::kF32, b, b);
+    if (random_.OneIn(4)) order = Comparison(Fn::kFCompare, Compare::kLt, Format::kF32, a, b);
+    if (random_.OneIn(2)) std::swap(order, isnan);
+    return Select(order, a, Select(isnan, a, b));
+  }
+
+  // Selects that choose the larger or smaller of two, where zeros and NaNs may or may not show.
+  Tree Extremes(int depth) {
+    const auto leaf = [&] { return random_.OneIn(4) ? Constant(Format::kF32) : Leaf(32); };
+    Tree chosen = Larger(leaf(), leaf());
+    for (int i = 0; i < depth; ++i) chosen = random_.OneIn(2) ? Larger(chosen, leaf()) : Larger(leaf(), chosen);
+    const uint64_t ftz = random_.OneIn(4) ? Attr::kFtz : 0;
+    if (random_.OneIn(3)) chosen = F(Fn::kFAdd, Format::kF32, {leaf(), Flip(chosen)}, Rounding(Format::kF32), ftz);
+    if (random_.OneIn(4)) chosen = F(Fn::kFMul, Format::kF32, {leaf(), chosen}, Rounding(Format::kF32), ftz);
+    if (random_.OneIn(4)) chosen = F(Fn::kFAbs, Format::kF32, {chosen}, Round::kNone);
+    switch (random_.Below(5)) {
+      case 0: return F(Fn::kEx2, Format::kF32, {chosen}, Round::kNone, Attr::kApprox | ftz);
+      case 1: return F(Fn::kFFma, Format::kF32, {chosen, leaf(), leaf()}, Rounding(Format::kF32), ftz);
+      case 2: return F(Fn::kFAdd, Format::kF32, {F(Fn::kFAbs, Format::kF32, {leaf()}, Round::kNone), chosen}, Rounding(Format::kF32), ftz);
+      case 3: return Select(Comparison(Fn::kFCompare, Compare::kLt, Format::kF32, chosen, leaf()), leaf(), leaf());
+      default: return chosen;
     }
   }
 

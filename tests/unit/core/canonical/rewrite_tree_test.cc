@@ -25,6 +25,8 @@ Tree Fma(Tree a, Tree b, Tree c, uint64_t flags = 0, Round round = Round::kRn) {
 Tree Abs(Tree a) { return F(Fn::kFAbs, kF, {a}, Round::kNone); }
 Tree Neg(Tree a, Format f = kF, uint64_t flags = 0) { return F(Fn::kFNeg, f, {a}, Round::kNone, flags); }
 Tree Min(Tree a, Tree b, uint64_t flags = 0) { return F(Fn::kFMin, kF, {a, b}, Round::kNone, flags); }
+Tree Max(Tree a, Tree b, uint64_t flags = 0) { return F(Fn::kFMax, kF, {a, b}, Round::kNone, flags); }
+Tree Ex2(Tree a) { return F(Fn::kEx2, kF, {a}, Round::kNone, Attr::kApprox); }
 Tree Less(Tree a, Tree b) { return Comparison(Fn::kFCompare, Compare::kLt, kF, a, b); }
 Tree Widened(Tree half) { return Convert(Fn::kFConvert, kF, kB, half); }
 // A step of sm_90's unit on f16 (symexec/exec_matrix.cc): rule 0, f32 result, 25 fraction bits, group 16.
@@ -36,6 +38,17 @@ Tree Step(Tree acc, std::vector<Tree> a, std::vector<Tree> b) {
 Tree Op(Fn fn, Tree a, Tree b, uint64_t flags = 0) {
   const int width = a.width;
   return I(fn, width, {a, b}, flags);
+}
+
+// A term of a softmax over a maximum, for the scale log2(e).
+Tree Term(Tree v, Tree max) { return Ex2(Mul(Add(v, Flip(max)), C(0x3fb8aa3b, 32))); }
+const Tree infinity = C(0xff800000, 32);  // minus
+// The larger of two, or a NaN, as frameworks write it.
+Tree Larger(Tree a, Tree b) {
+  return Select(Less(b, a), a, Select(Comparison(Fn::kFCompare, Compare::kNan, kF, a, a), a, b));
+}
+Tree LargerNanFirst(Tree a, Tree b) {
+  return Select(Comparison(Fn::kFCompare, Compare::kNan, kF, a, a), a, Select(Less(b, a), a, b));
 }
 
 struct Applies {
@@ -53,6 +66,17 @@ std::vector<Applies> AllThatApply() {
       {Rewrite::kAddMinusZero, Add(sum, minus_zero), sum},
       {Rewrite::kAddMinusZero, Add(minus_zero, Fma(x, y, z)), Fma(x, y, z)},
       {Rewrite::kAddMinusZero, F(Fn::kFAdd, kH, {sum16, C(0x8000, 16)}), sum16},
+      {Rewrite::kMaxMinusInfinity, Add(x, Flip(Max(Max(x, infinity), y))), Add(x, Flip(Max(x, y)))},
+      {Rewrite::kMaxMinusInfinity, Add(infinity, Flip(Max(Max(x, y), infinity, kNan))), Add(infinity, Flip(Max(Max(x, y), infinity, kNan)))},
+      {Rewrite::kMaskedExp, Add(Term(x, Max(x, y)), Term(infinity, Max(x, y))), Term(x, Max(x, y))},
+      {Rewrite::kMaskedExp, Add(Term(infinity, Max(x, y)), Add(Term(x, Max(x, y)), Term(y, Max(x, y)))),
+       Add(Term(y, Max(x, y)), Term(x, Max(x, y)))},
+      {Rewrite::kMaskedExp, Add(Term(infinity, Max(x, y)), Term(infinity, Max(x, y))), Term(infinity, Max(x, y))},
+      {Rewrite::kSelectExtreme, Ex2(Larger(x, y)), Ex2(Larger(y, x))},
+      {Rewrite::kSelectExtreme, Ex2(Add(z, Flip(Larger(x, Larger(y, z))))), Ex2(Add(z, Flip(LargerNanFirst(Larger(z, y), x))))},
+      {Rewrite::kSelectExtreme, Less(Larger(x, y), z), Less(Max(x, y, kNan), z)},
+      {Rewrite::kSelectExtreme, Add(Abs(z), Larger(x, y)), Add(Abs(z), Larger(y, x))},
+      {Rewrite::kSelectExtreme, Fma(Larger(x, y), one, one), Fma(LargerNanFirst(y, x), one, one)},
       {Rewrite::kZeroOutward, Add(Add(x, zero), y), Add(Add(x, y), zero)},
       {Rewrite::kZeroOutward, Add(y, Add(zero, x)), Add(Add(x, y), zero)},
       {Rewrite::kFoldConst, Add(one, one), C(0x40000000, 32)},
@@ -137,6 +161,20 @@ std::vector<DoesNotApply> AllThatDoNot() {
       {Rewrite::kAddMinusZero, Add(sum, minus_zero, kSat)},
       {Rewrite::kAddMinusZero, Add(Widened(hx), minus_zero)},  // keeps NaN patterns
       {Rewrite::kAddMinusZero, f16(Fn::kFAdd, {sum_b, C(0x8000, 16)})},
+      {Rewrite::kMaxMinusInfinity, Add(z, Flip(Max(Max(x, infinity), y)))},  // z is no NaN where x and y are
+      {Rewrite::kMaxMinusInfinity, Add(x, Max(Max(x, infinity), y))},
+      {Rewrite::kMaxMinusInfinity, Max(Max(x, infinity), y)},
+      {Rewrite::kMaskedExp, Add(Term(z, Max(x, y)), Term(infinity, Max(x, y)))},  // x = y = -inf, finite z
+      {Rewrite::kMaskedExp, Add(Term(x, Max(x, y)), Term(infinity, Max(x, z)))},
+      {Rewrite::kMaskedExp, Add(x, Term(infinity, Max(x, y)))},
+      {Rewrite::kMaskedExp, Add(Mul(z, Term(x, Max(x, y))), Term(infinity, Max(x, y)))},  // may be -0
+      {Rewrite::kMaskedExp, Add(Term(x, Max(x, y)), Term(C(0xff7fffff, 32), Max(x, y)))},
+      {Rewrite::kMaskedExp, Add(Term(x, Max(x, y)), Ex2(Mul(Add(infinity, Flip(Max(x, y))), C(0xbf800000, 32))))},
+      {Rewrite::kSelectExtreme, Larger(x, y)},
+      {Rewrite::kSelectExtreme, Add(z, Larger(x, y))},                          // -0 + -0
+      {Rewrite::kSelectExtreme, Fma(Larger(x, y), one, minus_zero)},
+      {Rewrite::kSelectExtreme, Ex2(Select(Less(y, x), x, y))},                 // drops a NaN in x
+      {Rewrite::kSelectExtreme, Ex2(Select(Less(y, x), x, Select(Comparison(Fn::kFCompare, Compare::kNan, kF, y, y), x, y)))},
       {Rewrite::kZeroOutward, Add(Add(x, zero, kFtz), y, kFtz)},
       {Rewrite::kZeroOutward, Add(Add(x, zero), y, 0, Round::kRz)},
       {Rewrite::kZeroOutward, Add(Add(x, minus_zero), y)},
