@@ -14,7 +14,7 @@ namespace samebits::checker {
 
 namespace {
 
-constexpr int kSignatureVersion = 1;
+constexpr int kSignatureVersion = 2;
 
 double ThreadMicros() {
   timespec t;
