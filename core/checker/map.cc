@@ -384,7 +384,8 @@ Scalar MapBuilder::ElementValue(const Element& e) {
 Field MapBuilder::ElementTerm(const Element& e) {
   Scalar v = ElementValue(e);
   Lanes value;
-  if (ValueOf(*e.store, &value) && ReadsApart(*e.owner, *e.store, value)) {
+  const bool known = ValueOf(*e.store, &value);
+  if (known && ReadsApart(*e.owner, *e.store, value)) {
     for (int j = 0; j < v.slots; ++j) v.anchor[j].symbolic = 0;
     v = Merged(v);
   }
@@ -392,9 +393,8 @@ Field MapBuilder::ElementTerm(const Element& e) {
   for (int j = 0; j < v.slots; ++j) term = term * Point(j + 1).Power(v.anchor[j].offset);
   if (grid_known_) return term;
   // Anchors of the value in this lane, as AddStore has them.
-  Lanes value;
   std::vector<SymbolicId> anchors;
-  if (ValueOf(*e.store, &value)) {
+  if (known) {
     symexec::VectorOps ops(&builder_, &space_);
     const Scalar own = ops.At(value, e.lane);
     for (int j = 0; j < own.slots; ++j) anchors.push_back(own.anchor[j].symbolic);
