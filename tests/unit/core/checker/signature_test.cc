@@ -24,12 +24,12 @@ struct Vector {
 
 std::vector<Vector> Vectors() {
   return {
-      {"constant", "st.global.u32 [%rd6], 7;\n", "32645ae66021c467ae220290223acffe"},
-      {"copy", "ld.global.f32 %f0, [%rd4];\nst.global.f32 [%rd6], %f0;\n", "1a1113192d38c812472ecdf5730cc8cd"},
-      {"lane", "st.global.u32 [%rd6], %r0;\n", "008543f9c60a43956b0d08070b463c8a"},
-      {"sum", "ld.global.f32 %f0, [%rd4];\nld.global.f32 %f1, [%rd5];\nadd.rn.f32 %f2, %f0, %f1;\nst.global.f32 [%rd6], %f2;\n", "199f4f40a74ddca4860f22b2963445c6"},
+      {"constant", "st.global.u32 [%rd6], 7;\n", "65b9849d221149db0f6a5a0e4819af53"},
+      {"copy", "ld.global.f32 %f0, [%rd4];\nst.global.f32 [%rd6], %f0;\n", "f2ea8ac9aedf1c05cd086e9572a0d95b"},
+      {"lane", "st.global.u32 [%rd6], %r0;\n", "8a8974215d7fdd485d6c3e184427abab"},
+      {"sum", "ld.global.f32 %f0, [%rd4];\nld.global.f32 %f1, [%rd5];\nadd.rn.f32 %f2, %f0, %f1;\nst.global.f32 [%rd6], %f2;\n", "8903f9a13a795739267322db15d25cd0"},
       {"maximum", "ld.global.f32 %f0, [%rd4];\nld.global.f32 %f1, [%rd5];\nmax.f32 %f2, %f0, %f1;\nmax.f32 %f2, %f2, 0f00000000;\n"
-                  "st.global.f32 [%rd6], %f2;\n", "d49f663d3e871f231a5d07325cf60c18"},
+                  "st.global.f32 [%rd6], %f2;\n", "c3e0c088ab1a8e6e78ea14d16629a37a"},
   };
 }
 
