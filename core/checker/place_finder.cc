@@ -53,6 +53,22 @@ std::string OutermostCall(std::string_view comment) {
   return std::string(call.substr(0, second));
 }
 
+struct Location {
+  unsigned long file = 0, line = 0, column = 0;
+  friend bool operator==(const Location&, const Location&) = default;
+};
+
+// " 2 314 12, ...": zeros where numbers are missing.
+Location ParseLocation(std::string_view text) {
+  const std::string numbers(text.substr(0, kMaxName));
+  char* rest = nullptr;
+  Location out;
+  out.file = std::strtoul(numbers.c_str(), &rest, 10);
+  out.line = std::strtoul(rest, &rest, 10);
+  out.column = std::strtoul(rest, nullptr, 10);
+  return out;
+}
+
 }  // namespace
 
 PlaceFinder::PlaceFinder(const isa::Module& module) : module_(module) {
@@ -78,19 +94,24 @@ std::string PlaceFinder::Statement(const isa::Instruction& in) const {
   return Abridged(Trimmed(text.substr(begin, std::min(text.find(';', begin), text.size()) - begin)));
 }
 
+// From the .loc that governs the line outwards: each call's own .loc stands before those of what it inlines.
 std::string PlaceFinder::InlinedAt(uint32_t line) const {
+  Location at{}, outer{};
   const uint32_t first = line > kMaxLinesToLoc ? line - kMaxLinesToLoc : 1;
-  for (uint32_t at = line; at >= first; --at) {
-    const std::string_view text = Line(at);
+  for (uint32_t l = line; l >= first; --l) {
+    const std::string_view text = Line(l);
     if (text.substr(0, 4) != ".loc") continue;
     const size_t comment = text.find("//"), inlined = text.substr(0, comment).find("inlined_at");
-    if (inlined == std::string_view::npos) return comment == std::string_view::npos ? "" : OutermostCall(text.substr(comment));
-    const std::string numbers(text.substr(inlined + 10));
-    char* rest = nullptr;
-    const unsigned long file = std::strtoul(numbers.c_str(), &rest, 10), number = std::strtoul(rest, nullptr, 10);
-    return file == 0 || file >= module_.files.size() || number == 0 ? "" : absl::StrCat(module_.files[file], ":", number);
+    const Location own = ParseLocation(text.substr(4));
+    if (outer.file != 0 && !(own == at)) continue;
+    if (inlined == std::string_view::npos) {
+      if (outer.file == 0 && comment != std::string_view::npos) return OutermostCall(text.substr(comment));
+      break;
+    }
+    at = outer = ParseLocation(text.substr(inlined + 10));
+    if (at.file == 0) break;
   }
-  return "";
+  return outer.file == 0 || outer.file >= module_.files.size() || outer.line == 0 ? "" : absl::StrCat(module_.files[outer.file], ":", outer.line);
 }
 
 Place PlaceFinder::Find(uint32_t line) const {

@@ -372,7 +372,7 @@ class Builder {
   }
   void Mark(Index a, Index b, Match match) {
     for (const auto& [side, at] : {std::pair(0, a), std::pair(1, b)})
-      if (at < sides_[side].tree.size() && sides_[side].tree[at].match == Match::kOwn) sides_[side].tree[at].match = match;
+      if (at < sides_[side].tree.size()) sides_[side].tree[at].match = match;
     if (a < sides_[0].tree.size() && b < sides_[1].tree.size()) Link(a, b);
   }
 

@@ -28,7 +28,7 @@ struct TreeNode {
   enum class Match : uint8_t {
     kSame,   // this very value is also in the other tree; folded where it is more than a leaf
     kAlike,  // the same operation, on operands that differ somewhere
-    kParts,  // something else: here the trees part
+    kParts,  // something else: here the trees part (with a label: this value stands elsewhere in the other tree)
     kOwn,    // below a parting node: only here
   };
   static constexpr uint32_t kNone = 0xffffffff;

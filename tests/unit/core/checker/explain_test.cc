@@ -159,6 +159,10 @@ TEST(ExplainTreeTest, SourceLinesComeFromLocAndItsInlining) {
   ASSERT_TRUE(c->difference);
   EXPECT_EQ(c->difference->a.place.source, "library.py:63, inlined at kernel.py:45");
   EXPECT_EQ(c->difference->b.place.source, "kernel.py:12");
+  const auto nested = Explain(kernel("add.rn.f32", ".loc 1 25 2\n.loc 2 93 3, function_name f, inlined_at 1 25 2\n.loc 2 63 5, function_name f, inlined_at 2 93 3 // library.py:63:5\n"),
+                              FrameLaunch(), kernel("mul.rn.f32", ""), FrameLaunch());
+  ASSERT_TRUE(nested.ok()) << nested.status();
+  EXPECT_EQ(nested->difference->a.place.source, "library.py:63, inlined at kernel.py:25");
 }
 
 // o[tid] = fold of a[tid], a[tid + 1], ... (`terms` of them), from `seed`.
@@ -187,7 +191,8 @@ TEST(ExplainTreeTest, ChainsOfDifferentLengthsShowWhereTheyPart) {
   CheckShapes(d);
   EXPECT_NE(FindText(d.a.nodes, "... 9"), nullptr) << "the hundred additions before the common ones";
   ASSERT_EQ(d.b.nodes.size(), 1u) << "all of the second is part of the first";
-  EXPECT_EQ(d.b.nodes[0].match, Match::kSame);
+  EXPECT_EQ(d.b.nodes[0].match, Match::kParts);
+  EXPECT_NE(d.b.nodes[0].label, 0u);
   const auto same = std::find_if(d.a.nodes.begin(), d.a.nodes.end(), [&](const TreeNode& n) { return n.label == d.b.nodes[0].label; });
   EXPECT_NE(same, d.a.nodes.end());
 }
