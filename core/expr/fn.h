@@ -29,7 +29,9 @@ namespace samebits::expr {
   X(kShl, "shl") X(kShr, "shr") X(kSar, "sar") X(kICompare, "icmp")                                               \
   /* an instruction modelled as a pure function of its operands' bits, by its spelling */                         \
   X(kIsa, "isa")                                                                                                  \
-  X(kReduceAdd, "reduce_add") X(kIConvert, "icvt")
+  X(kReduceAdd, "reduce_add") X(kIConvert, "icvt")                                                                \
+  /* what a loop of open length leaves: per member hole, step and first value; then condition and result */       \
+  X(kFold, "fold")
 
 enum class Fn : uint8_t {
 #define X(name, text) name,

@@ -104,6 +104,12 @@ class NodeManager {
 
   // Registers a buffer; `key` identifies it in digests. Buffer 0 is kIntBuffer.
   BufferId AddBuffer(std::string name, const Digest128& key);
+  // The buffer of a key, registered once.
+  BufferId FindBuffer(std::string name, const Digest128& key) {
+    for (size_t b = 0; b < buffers_.size(); ++b)
+      if (buffers_[b].key == key) return static_cast<BufferId>(b);
+    return AddBuffer(std::move(name), key);
+  }
   const std::string& buffer_name(BufferId b) const { return buffers_[b].name; }
   const Digest128& buffer_key(BufferId b) const { return buffers_[b].key; }
   int buffer_count() const { return static_cast<int>(buffers_.size()); }

@@ -290,7 +290,8 @@ Computed ComputeUncut(Fn fn, uint64_t word, int width, std::span<const uint128> 
     case Fn::kMatrixStep:
     case Fn::kIsa:
     case Fn::kFTest:
-    case Fn::kReduceAdd: return Unknown();
+    case Fn::kReduceAdd:
+    case Fn::kFold: return Unknown();
   }
   return Unknown();
 }

@@ -412,6 +412,7 @@ bool Machine::BranchOnData(std::vector<Fiber>& fibers, size_t which, const Inst&
   const Frame frame = fiber.frames.back();
   const uint32_t target = Op(in, 0).target;
   if (Op(in, 0).kind != OperandKind::kLabel) return Unknown("INDIRECT_BRANCH", "branch target is not a label");
+  if (!launch_.grid_known && target <= fiber.pc) return FoldLoop(fibers, which, in, condition);
   const uint32_t join = Postdominator(frame.function, fiber.pc);
   if (join == isa::kNone32)
     return Unknown("BRANCH_ON_DATA", "branch on loaded data whose sides do not meet again (a loop, or an exit)");

@@ -206,6 +206,21 @@ class Machine {
   Closed OpenMultiply(const Value& a, const Value& b, int width, Value* out);
   Closed OpenCompare(expr::Compare compare, const Value& a, const Value& b, int width, bool is_signed, Value* out);
   bool Derived(Value* v, Interval range);
+
+  // loop_fold.cc
+  // One accumulator of a loop: what stands for its value, its next value, its value before the loop.
+  struct LoopMember {
+    Lanes hole, step, first;
+    uint8_t width = 0;
+  };
+  bool FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in, const Lanes& condition);
+  struct Undo;
+  bool RunLoopBody(const Fiber& fiber, const Inst& in, std::vector<Undo>* log, Lanes* go_on);
+  bool Advance(const Value& step, SymbolicId iteration, Value* v);
+  bool TakeIteration(uint32_t bit, AtomId iteration, WordHasher* h, expr::Anchor* anchor);
+  bool FoldValue(const std::vector<LoopMember>& members, const Lanes& go_on, const Lanes& result, int width,
+                 uint32_t bit, AtomId iteration, Lanes* out);
+  std::vector<bool> HolesIn(const Lanes& v, const std::vector<LoopMember>& members) const;
   bool Decompose(const Value& v, int bits, Value* low, Value* high);
   bool DataBinary(expr::Fn fn, uint64_t attr, int width, const Value& a, const Value& b, Value* out);
   bool DataUnary(expr::Fn fn, uint64_t attr, int from_width, int width, const Value& a, Value* out);
@@ -300,6 +315,7 @@ class Machine {
     MaskId defined;
   };
   std::vector<Undo>* log_ = nullptr;     // writes of a data-dependent side
+  expr::BufferId hole_buffer_ = 0;       // of values that stand for a loop's state
   int data_depth_ = 0;
 
   SharedMemory shared_;
