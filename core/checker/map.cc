@@ -425,6 +425,8 @@ Stop MapBuilder::ResolveRepeats(const std::vector<ClassResult>& classes, BufferI
     uint32_t epoch = elements[i].store->block_epoch;  // last in this epoch
     for (size_t k = i + 1; k < end; ++k) {
       const Element &w = elements[winner], &e = elements[k];
+      if (!grid_known_ && e.block != w.block)
+        return Problem(StopKind::kUnknown, "OPEN_GRID", "blocks of an open grid write one address more than once", e.store->line);
       if (e.store->guarded && w.store->guarded && !e.store->atomic && !w.store->atomic && ElementTerm(e) == ElementTerm(w)) {
         map->sum = map->sum - ElementTerm(e);  // the same value under the same condition
         shared = true;

@@ -494,9 +494,11 @@ bool Machine::ExecStore(const Inst& in) {
     }
     return true;
   }
-  if (data_depth_ > 0) return Unknown("STORE_ON_DATA", "store under a data-dependent branch");
+  if (!Lockstep()) return Unknown("STORE_ON_DATA", "store under a data-dependent branch");
   Address address;
   if (!ResolveAddress(in, target, space, &address)) return false;
+  if (data_depth_ > 0 && address.space != StateSpace::kShared)
+    return Unknown("STORE_ON_DATA", "store in a loop of open length");
   switch (address.space) {
     case StateSpace::kGlobal:
       if (!CheckAligned(address, bytes * static_cast<uint32_t>(values.size()), exec_)) return false;

@@ -212,7 +212,7 @@ bool Machine::ExecRedux(const Inst& in) {
 }
 
 bool Machine::ExecSync(const Inst& in) {
-  if (data_depth_ > 0) return Unknown("BARRIER_IN_BRANCH", "barrier under a data-dependent branch");
+  if (!Lockstep()) return Unknown("BARRIER_IN_BRANCH", "barrier under a data-dependent branch");
   if (in.op == Op::kBarWarpSync) {
     Value m;
     if (!CheckMods(in, {}) || !Get(Op(in, 0), 32, false, &m)) return false;

@@ -4,7 +4,10 @@
 // of i + 1, compared exactly; the values after the loop are fold nodes of steps, condition and first values.
 //
 // The body runs as a data-dependent side does: no stores, barriers or exchange between lanes, so that each lane's loop
-// is its own and lanes may leave at different iterations.
+// is its own and lanes may leave at different iterations. Where all lanes of the block share the condition, barriers,
+// shuffles and shared memory are allowed, but no lane's state may reach another lane's through them, and what an
+// iteration leaves in shared memory counts as unwritten. Two consecutive trips run on one record of shared accesses, so
+// that a trip is ordered against the next.
 
 #include <algorithm>
 
@@ -34,7 +37,7 @@ bool SameValue(const Value& a, const Value& b) {
 }  // namespace
 
 // Runs the body once and reads the condition to go on. Registers are left as the body leaves them.
-bool Machine::RunLoopBody(const Fiber& fiber, const Inst& in, std::vector<Undo>* log, Lanes* go_on) {
+bool Machine::RunLoopBody(const Fiber& fiber, const Inst& in, bool lockstep, std::vector<Undo>* log, Lanes* go_on) {
   const Frame frame = fiber.frames.back();
   std::vector<Fiber> own(1);
   own[0] = fiber;
@@ -45,11 +48,14 @@ bool Machine::RunLoopBody(const Fiber& fiber, const Inst& in, std::vector<Undo>*
   log_ = log;
   param_log_ = &written_params;
   ++data_depth_;
+  const int outer_lockstep = lockstep_depth_;
+  if (lockstep) lockstep_depth_ = data_depth_;
   const uint64_t limit = limits_.max_steps;
   limits_.max_steps = std::min(limit, result_.steps + 4'000'000);
   const bool ok = RunFibers(own, fiber.pc, fiber.frames.size());
   limits_.max_steps = limit;
   --data_depth_;
+  lockstep_depth_ = outer_lockstep;
   param_log_ = outer_params;
   log_ = outer;
   if (!ok) return false;
@@ -129,6 +135,34 @@ bool Machine::TakeIteration(uint32_t bit, AtomId iteration, WordHasher* h, expr:
   return true;
 }
 
+// Holes of one member in several lanes share a slot, apart by their shift: none may be shifted.
+bool Machine::HolesUnshifted(expr::NodeId root) {
+  std::vector<expr::NodeId> work = {root};
+  while (!work.empty()) {
+    const expr::NodeId id = work.back();
+    work.pop_back();
+    if (!unshifted_.insert(id).second) continue;
+    const expr::Node& node = nodes_[id];
+    if (node.children == 0) continue;
+    expr::ChildRef child = nodes_.child(id, 0);
+    for (int c = 0; c < node.children; ++c) {
+      if (c > 0) child = child.next();
+      bool any = false;
+      for (int s = 0; s < child.slots; ++s) {
+        if (nodes_.slot_buffer(child.node, s) != hole_buffer_) continue;
+        any = true;
+        if (child.shift(s) != 0) {
+          unshifted_.erase(root);
+          unshifted_.erase(id);
+          return false;
+        }
+      }
+      if (any) work.push_back(child.node);
+    }
+  }
+  return true;
+}
+
 // The value that `result` has when the loop ends, lane by lane.
 bool Machine::FoldValue(const std::vector<LoopMember>& members, const Lanes& go_on, const Lanes& result, int width,
                         uint32_t bit, AtomId iteration, Lanes* out) {
@@ -149,6 +183,13 @@ bool Machine::FoldValue(const std::vector<LoopMember>& members, const Lanes& go_
     for (const LoopMember& m : members) h.Add(m.width);
     for (Scalar& c : children) {
       h.Add(c.slots);
+      for (int i = 0; i < c.slots; ++i) {
+        if (c.anchor[i].buffer != hole_buffer_ || c.anchor[i].symbolic == 0) continue;
+        if (c.anchor[i].offset != l || !HolesUnshifted(c.node))
+          return Unknown("LOOP", "lanes exchange what a loop of open length carries on");
+        for (const LoopMember& m : members)
+          if (c.anchor[i].symbolic == m.hole.anchors[0].symbolic) c.anchor[i].offset = 0;
+      }
       for (int i = 0; i < c.slots; ++i)
         if (!TakeIteration(bit, iteration, &h, &c.anchor[i])) return false;
     }
@@ -179,6 +220,13 @@ std::vector<bool> Machine::HolesIn(const Lanes& v, const std::vector<LoopMember>
   return found;
 }
 
+// One and the same in all lanes.
+bool Machine::SharedByLanes(const Lanes& v) const {
+  return v.uniform() && std::all_of(v.anchors.begin(), v.anchors.end(), [](const LaneAnchor& a) {
+           return a.array == 0 && (a.symbolic & kMixed) == 0;
+         });
+}
+
 bool Machine::FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in, const Lanes& condition) {
   const Fiber fiber = fibers[which];
   if (data_depth_ >= 8) return Unknown("LOOP", "loops of open length nest too deeply");
@@ -194,6 +242,10 @@ bool Machine::FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in,
     hole_buffer_ = nodes_.FindBuffer("#state", h.Finish());
     stored_buffers_.resize(nodes_.buffer_count() + 1, false);
   }
+  const bool lockstep = Lockstep() && fibers.size() == 1 && fiber.mask == kAllLanes && SharedByLanes(condition);
+  std::vector<int64_t> lane_numbers(space_.lanes());
+  for (int l = 0; l < space_.lanes(); ++l) lane_numbers[l] = l;
+  const ArrayId own_lane = space_.InternArray(lane_numbers.data()).id;
   // What one trip does to the registers as they are.
   struct Register {
     uint32_t index;
@@ -205,7 +257,7 @@ bool Machine::FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in,
   std::vector<Register> written;
   std::vector<Undo> log;
   Lanes go_on;
-  if (!RunLoopBody(fiber, in, &log, &go_on)) return false;
+  if (!RunLoopBody(fiber, in, lockstep, &log, &go_on)) return false;
   for (const Undo& u : log) {
     if (u.reg < first || u.reg >= end) continue;
     if (std::none_of(written.begin(), written.end(), [&u](const Register& r) { return r.index == u.reg; }))
@@ -239,14 +291,17 @@ bool Machine::FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in,
       r.step = Value::Int(static_cast<int64_t>(static_cast<uint64_t>(after.constant) - static_cast<uint64_t>(before.constant)), before.width);
       r.step.symbolic = symbolic_.Add(after.symbolic, symbolic_.Scale(before.symbolic, -1).id).id;
       if (!Advance(r.step, i_now, &r.general)) return false;
-    } else if (before.is_predicate() || before.buffer != 0 || after.buffer != 0 || before.width != after.width) {
+    } else if (before.is_predicate() || before.buffer != after.buffer || before.width != after.width ||
+               (before.buffer != 0 && (!before.is_bits() || !after.is_bits()))) {
       r.kind = Register::Kind::kDead;
     } else {
       r.kind = Register::Kind::kHole;
       r.member = members.size();
       LoopMember m;
       m.width = before.width;
-      if (!ToLanes(before, before.width, &m.first)) return false;
+      Value data = before;
+      data.buffer = 0;
+      if (!ToLanes(data, before.width, &m.first)) return false;
       ops_.Settle(&m.first);
       WordHasher h(305);
       h.Add(static_cast<uint64_t>(data_depth_));
@@ -254,8 +309,9 @@ bool Machine::FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in,
       Atom atom;
       atom.key = h.Finish();
       m.hole.nodes = nodes_.Leaf(hole_buffer_);
-      m.hole.anchors.push_back({0, symbolic_.FromAtom(symbolic_.Derive(std::move(atom))).id, 0});
+      m.hole.anchors.push_back({own_lane, symbolic_.FromAtom(symbolic_.Derive(std::move(atom))).id, 0});
       r.general = Value::Bits(m.hole, before.width);
+      r.general.buffer = before.buffer;
       members.push_back(std::move(m));
     }
     if (r.kind == Register::Kind::kDead) r.general = Value{};
@@ -273,7 +329,18 @@ bool Machine::FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in,
   }
   std::vector<Undo> second;
   Lanes go_on_next;
-  if (!RunLoopBody(fiber, in, &second, &go_on_next)) return false;
+  if (lockstep) {
+    Scalar unknown;
+    unknown.node = nodes_.Undef();
+    shared_.Forget(unknown);
+  }
+  if (!RunLoopBody(fiber, in, lockstep, &second, &go_on_next)) return false;
+  if (lockstep) {
+    Scalar unknown;
+    unknown.node = nodes_.Undef();
+    shared_.Forget(unknown);
+    if (!SharedByLanes(go_on_next)) return Unknown("LOOP", "lanes of a block leave a loop with barriers apart");
+  }
   for (const Undo& u : second)
     if (u.reg >= first && u.reg < end &&
         std::none_of(written.begin(), written.end(), [&u](const Register& r) { return r.index == u.reg; }))
@@ -290,7 +357,10 @@ bool Machine::FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in,
     }
     if (r.kind == Register::Kind::kHole) {
       LoopMember& m = members[r.member];
-      if (now.buffer != 0 || !ToLanes(now, m.width, &m.step)) return Unknown("LOOP", "an address changes in a loop of open length");
+      Value data = now;
+      data.buffer = 0;
+      if (now.buffer != r.general.buffer) return Unknown("LOOP", "an address changes its buffer in a loop of open length");
+      if (!ToLanes(data, m.width, &m.step)) return false;
       ops_.Settle(&m.step);
     }
   }
@@ -340,7 +410,7 @@ bool Machine::FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in,
     Atom atom;
     atom.key = h.Finish();
     m.hole.nodes = nodes_.Leaf(hole_buffer_);
-    m.hole.anchors.push_back({0, symbolic_.FromAtom(symbolic_.Derive(std::move(atom))).id, 0});
+    m.hole.anchors.push_back({own_lane, symbolic_.FromAtom(symbolic_.Derive(std::move(atom))).id, 0});
     go_on_now = m.hole;
     members.push_back(std::move(m));
   }

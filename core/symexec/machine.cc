@@ -255,7 +255,7 @@ bool Machine::RunFibers(std::vector<Fiber>& fibers, uint32_t stop_pc, size_t sto
     }
     if (best == fibers.size()) {
       if (!waiting) return true;
-      if (stop_depth != 0) return Unknown("BARRIER_IN_BRANCH", "barrier under a data-dependent branch");
+      if (!Lockstep()) return Unknown("BARRIER_IN_BRANCH", "barrier under a data-dependent branch");
       if (!ReleaseBarriers(fibers)) return false;
       continue;
     }
@@ -301,7 +301,7 @@ bool Machine::Step(std::vector<Fiber>& fibers, size_t which) {
         if (in.guard != isa::kNone32) return Unknown("GUARDED_CALL", "call under a predicate");
         return Call(fiber, in);
       case Op::kBar: case Op::kBarSync: case Op::kBarrier: case Op::kBarrierSync: {
-        if (log_ != nullptr) return Unknown("BARRIER_IN_BRANCH", "barrier under a data-dependent branch");
+        if (!Lockstep()) return Unknown("BARRIER_IN_BRANCH", "barrier under a data-dependent branch");
         if (in.guard != isa::kNone32) return Unknown("GUARDED_BARRIER", "barrier under a predicate");
         if (!CheckMods(in, {Mod::kSync, Mod::kAligned, Mod::kCta})) return false;
         Value id;
@@ -713,6 +713,17 @@ bool NeedsOtherLanes(Op op) {
   }
 }
 
+// Of these, what is complete when the instruction is: allowed in loops that all lanes run in step.
+bool IsExchange(Op op) {
+  switch (op) {
+    case Op::kShfl: case Op::kVote: case Op::kActivemask: case Op::kElectSync: case Op::kReduxSync: case Op::kMma:
+    case Op::kLdmatrix: case Op::kStmatrix: case Op::kBarWarpSync:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 // The instruction where all paths from a branch meet again; kNone32 if none before the function's end.
@@ -780,7 +791,7 @@ uint32_t Machine::Postdominator(uint32_t function, uint32_t pc) {
 }
 
 bool Machine::Execute(const Inst& in) {
-  if (data_depth_ > 0 && NeedsOtherLanes(in.op))
+  if (data_depth_ > 0 && NeedsOtherLanes(in.op) && !(Lockstep() && IsExchange(in.op)))
     return Unknown("WARP_IN_BRANCH", "'" + std::string(in.name) + "' under a data-dependent branch");
   switch (in.op) {
     case Op::kAdd: case Op::kSub: case Op::kMul: case Op::kFma: case Op::kMad: case Op::kDiv: case Op::kMin:

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -215,11 +216,16 @@ class Machine {
   };
   bool FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in, const Lanes& condition);
   struct Undo;
-  bool RunLoopBody(const Fiber& fiber, const Inst& in, std::vector<Undo>* log, Lanes* go_on);
+  bool RunLoopBody(const Fiber& fiber, const Inst& in, bool lockstep, std::vector<Undo>* log, Lanes* go_on);
+  // All lanes of the block run the same instructions here: no data-dependent branch is open, but perhaps a loop that
+  // all lanes leave together.
+  bool Lockstep() const { return data_depth_ == 0 || data_depth_ == lockstep_depth_; }
   bool Advance(const Value& step, SymbolicId iteration, Value* v);
   bool TakeIteration(uint32_t bit, AtomId iteration, WordHasher* h, expr::Anchor* anchor);
   bool FoldValue(const std::vector<LoopMember>& members, const Lanes& go_on, const Lanes& result, int width,
                  uint32_t bit, AtomId iteration, Lanes* out);
+  bool HolesUnshifted(expr::NodeId root);
+  bool SharedByLanes(const Lanes& v) const;
   std::vector<bool> HolesIn(const Lanes& v, const std::vector<LoopMember>& members) const;
   bool Decompose(const Value& v, int bits, Value* low, Value* high);
   bool DataBinary(expr::Fn fn, uint64_t attr, int width, const Value& a, const Value& b, Value* out);
@@ -315,8 +321,10 @@ class Machine {
     MaskId defined;
   };
   std::vector<Undo>* log_ = nullptr;     // writes of a data-dependent side
+  std::unordered_set<expr::NodeId> unshifted_;
   expr::BufferId hole_buffer_ = 0;       // of values that stand for a loop's state
   int data_depth_ = 0;
+  int lockstep_depth_ = 0;               // depth of the innermost such loop's body; 0: none
 
   SharedMemory shared_;
   std::vector<int64_t> shared_base_;     // per symbol, -1 where not shared

@@ -56,6 +56,11 @@ class SharedMemory {
   // A matrix unit's read on behalf of a warpgroup: ordered like its lanes' reads, complete when its group is.
   Race ReadAsync(int warpgroup, uint32_t group, uint32_t address, uint32_t bytes, std::vector<Fragment>* out);
 
+  // All contents become `unknown`; who accessed what and when stays.
+  void Forget(const expr::Scalar& unknown) {
+    for (Segment& s : segments_) s.value = unknown;
+  }
+
   // Sizes of what the model counts; the executor advances them.
   uint32_t block_epoch = 0;
   std::vector<uint32_t> warp_epoch;
