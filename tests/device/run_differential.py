@@ -15,7 +15,6 @@ import argparse
 import json
 import os
 import pathlib
-import re
 import sys
 import tempfile
 import time
@@ -35,7 +34,6 @@ import record
 import run as local
 import unpack
 
-APPROXIMATE = re.compile(r"\.(?:approx|full)\b|^\s*(?:@%\S+\s+)?(?:ex2|lg2|sin|cos|tanh|rsqrt)\.", re.M)
 ROUNDS = 64  # functions of functions need one each
 
 
@@ -127,7 +125,7 @@ def main():
         options.manifest = unpack.unpack(scratch / "corpus") / "manifest.jsonl"
         rows = differential.load_rows(options.manifest, options.only)
         if not options.all:
-            rows = [r for r in rows if APPROXIMATE.search((options.manifest.parent / r["path"]).read_text())]
+            rows = [r for r in rows if differential.is_approximate(options.manifest, r)]
         source = differential.Inputs(scratch / "inputs", options.draws)
         asker = approximate.Asker(scratch / "functions")
         rounds = Rounds(options, source, asker, scratch, begin + options.seconds)

@@ -6,6 +6,7 @@ import collections
 import concurrent.futures
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import inputs
 POISON = 0x5A  # what arena.py leaves in outputs
 CHUNK = 4      # kernels a process
 DEVICE = 90    # compute capability, times ten, of the GPU that made the digests
+APPROXIMATE = re.compile(r"\.(?:approx|full)\b|^\s*(?:@!?%\S+\s+)?(?:ex2|lg2|sin|cos|tanh|rsqrt)\.", re.M)
 DRAWS = list(range(inputs.DRAWS))
 
 # Verdicts on a kernel.
@@ -38,6 +40,11 @@ def load_rows(manifest, only=None):
     """Rows that a GPU ran and that describe their inputs."""
     rows = [json.loads(line) for line in open(manifest) if line.strip()]
     return [r for r in rows if r.get("digests") and "buffers" in r and (not only or r["group"] in only)]
+
+
+def is_approximate(manifest, row):
+    """Whether the kernel's text has approximate functions."""
+    return bool(APPROXIMATE.search((pathlib.Path(manifest).parent / row["path"]).read_text()))
 
 
 class Inputs:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compare the output bytes of the checker's maps, evaluated on the CPU, with those that an H200 wrote.
 
-    run.py [--binary B] [--only GROUP ...] [--distinct] [--jobs N] [--out DIR]
+    run.py [--binary B] [--only GROUP ...] [--exact] [--distinct] [--jobs N] [--out DIR]
     run.py --quick            a few seconds: small kernels of several families
     run.py --pack DIR         copies the evaluator and its libraries, for a machine that cannot build it
 
@@ -58,6 +58,7 @@ def parse():
     parser.add_argument("--only", nargs="*", help="groups")
     parser.add_argument("--ids", nargs="*", help="kernels")
     parser.add_argument("--draws", type=lambda t: [int(d) for d in t.split(",")], default=differential.DRAWS)
+    parser.add_argument("--exact", action="store_true", help="only kernels without approximate functions")
     parser.add_argument("--distinct", action="store_true", help="evaluate one kernel for all of a group with one signature")
     parser.add_argument("--seconds", type=float, default=600.0, help="for one kernel")
     parser.add_argument("--total-seconds", type=float, help="stop starting work after this long")
@@ -115,6 +116,8 @@ def main():
         scratch = pathlib.Path(scratch)
         manifest = options.manifest or unpack.unpack(scratch / "corpus") / "manifest.jsonl"
         rows = select(differential.load_rows(manifest, options.only), options)
+        if options.exact:
+            rows = [r for r in rows if not differential.is_approximate(manifest, r)]
         if not rows:
             sys.exit("no such kernels")
         deadline = begin + options.total_seconds if options.total_seconds else None
