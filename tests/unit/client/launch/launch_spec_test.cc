@@ -244,5 +244,30 @@ TEST(OverlayTest, TheUpperLayerWinsPartByPart) {
   EXPECT_EQ(opened.entry, "k");
 }
 
+TEST(WithoutSizesTest, KeepsPointersAndWithholdsTheRest) {
+  LaunchSpec spec;
+  spec.block = checker::Dim3{64, 1, 1};
+  spec.grid_set = spec.args_set = true;
+  spec.grid = checker::Dim3{9, 9, 9};
+  spec.args.emplace();
+  for (const char* text : {"ptr:x", "n=i32:7", "f32:1.5", "scratch", "4096"}) {
+    const auto arg = ParseArg(text);
+    ASSERT_TRUE(arg.ok()) << arg.status();
+    spec.args->push_back(*arg);
+  }
+  const LaunchSpec open = WithoutSizes(spec);
+  EXPECT_TRUE(open.grid_set);
+  EXPECT_FALSE(open.grid.has_value());
+  EXPECT_EQ(open.block, spec.block);
+  ASSERT_EQ(open.args->size(), 5u);
+  EXPECT_EQ((*open.args)[0].form, ArgSpec::Form::kPointer);
+  EXPECT_EQ((*open.args)[0].text, "x");
+  EXPECT_EQ((*open.args)[1].form, ArgSpec::Form::kUnknown);
+  EXPECT_EQ((*open.args)[1].label, "n");
+  EXPECT_EQ((*open.args)[2].form, ArgSpec::Form::kUnknown);
+  EXPECT_EQ((*open.args)[3].form, ArgSpec::Form::kScratch);
+  EXPECT_EQ((*open.args)[4].form, ArgSpec::Form::kUnknown);
+}
+
 }  // namespace
 }  // namespace samebits::launch
