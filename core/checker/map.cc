@@ -184,20 +184,29 @@ bool MapBuilder::ValueOf(const Store& s, Lanes* value) {
 
 bool MapBuilder::ReadsApart(const ClassResult& c, const Store& s, const Lanes& value) {
   constexpr uint64_t kMaxApart = 1u << 20;
-  if (!grid_known_ || static_cast<uint64_t>(space_.Count(s.mask)) * c.blocks.size() > kMaxApart) return false;
+  if (!grid_known_ || value.anchors.size() < 2) return false;
+  auto repeats = [this](NodeId node) {
+    for (int i = 1; i < nodes_[node].slots; ++i)
+      for (int j = 0; j < i; ++j)
+        if (nodes_.slot_buffer(node, i) == nodes_.slot_buffer(node, j)) return true;
+    return false;
+  };
+  bool apart = value.uniform() && repeats(value.nodes);
+  if (!value.uniform()) {
+    const uint32_t* ids = space_.nodes(value.nodes & ~symexec::kMixed);
+    for (int l = 0; l < space_.lanes() && !apart; ++l)
+      apart = space_.Test(s.mask, l) && (l == 0 || ids[l] != ids[l - 1]) && repeats(ids[l]);
+  }
+  if (!apart || static_cast<uint64_t>(space_.Count(s.mask)) * c.blocks.size() > kMaxApart) return false;
   if (c.symbolic->HasTerms(s.address.symbolic)) return false;
   symexec::VectorOps ops(&builder_, &space_);
-  bool apart = false;
   for (int l = 0; l < space_.lanes(); ++l) {
     if (!space_.Test(s.mask, l)) continue;
     const Scalar v = ops.At(value, l);
-    for (int i = 0; i < v.slots; ++i) {
+    for (int i = 0; i < v.slots; ++i)
       if (c.symbolic->HasTerms(v.anchor[i].symbolic)) return false;
-      for (int j = 0; j < i; ++j) apart |= v.anchor[i].buffer == v.anchor[j].buffer;
-    }
-    if (value.uniform()) break;
   }
-  return apart;
+  return true;
 }
 
 bool MapBuilder::Rebuild(const Scalar& value, int* budget, Scalar* out) {
