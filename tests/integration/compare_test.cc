@@ -22,7 +22,7 @@ TEST_F(ServiceTest, ComparesTexts) {
   EXPECT_EQ(equal->a().status(), v1::KernelSignature::OK);
   EXPECT_EQ(equal->a().digest(), equal->b().digest());
   EXPECT_EQ(equal->a().name(), "kernelSignatures/" + equal->a().digest());
-  EXPECT_EQ(equal->a().signature_version(), 2);
+  EXPECT_EQ(equal->a().signature_version(), 1);
   EXPECT_EQ(equal->a().times().execute_micros(), 2);
   EXPECT_EQ(equal->a().assumptions(0), "distinct pointers do not alias");
   EXPECT_FALSE(equal->a().cached());
