@@ -408,7 +408,13 @@ bool Builder::DropMinusInfinity(const Scalar& x, Scalar* negated_max) {
 
 bool Builder::BuildAdd(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) {
   const bool contract = (attr.flags & Attr::kContract) != 0;
-  if (contract && (IsContractibleMul(a->node) || IsContractibleMul(b->node))) {
+  // An approximate quotient is a product with a reciprocal, which the assembler fuses as well.
+  auto fusible = [this](const Scalar& s) {
+    const expr::Node* n = &nodes_[s.node];
+    if (n->fn == Fn::kSignFlip || n->fn == Fn::kFNeg) n = &nodes_[nodes_.child(s.node, 0).node];
+    return IsContractibleMul(s.node) || (n->fn == Fn::kFDiv && (n->attr & (Attr::kFull | Attr::kApprox)) != 0);
+  };
+  if (contract && (fusible(*a) || fusible(*b))) {
     saw_contraction_ = true;
     Scalar c[2] = {*a, *b};
     if (Less(c[1], c[0])) std::swap(c[0], c[1]);
