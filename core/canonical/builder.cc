@@ -17,6 +17,7 @@ using expr::Fn;
 using expr::Format;
 using expr::NodeId;
 using expr::Round;
+using expr::Same;
 using expr::Scalar;
 
 namespace {
@@ -24,14 +25,23 @@ namespace {
 // Attribute of kExtract: the bit offset, and a mark where the source is one byte of memory.
 constexpr uint64_t kExtractOffset = 0xffffffff, kExtractByte = uint64_t{8} << 32;
 
-constexpr uint64_t kMinusInfinity = 0xff800000u;  // f32
-
 constexpr uint8_t kNanFacts = expr::kCanonicalNan | expr::kCanonicalNanBf16;
 
 // The fact that results of arithmetic in `f` have, and that a value needs to be left alone by arithmetic in `f`.
 uint8_t CanonicalNanOf(Format f) { return f == Format::kBf16 ? expr::kCanonicalNanBf16 : expr::kCanonicalNan; }
 
 uint64_t SignBit(int width) { return uint64_t{1} << (width - 1); }
+
+// Pattern of +inf in f16, bf16, f32 or f64; 0 for other formats.
+uint64_t InfinityOf(Format f) {
+  switch (f) {
+    case Format::kF16: return 0x7c00;
+    case Format::kBf16: return 0x7f80;
+    case Format::kF32: return 0x7f800000;
+    case Format::kF64: return 0x7ff0000000000000;
+    default: return 0;
+  }
+}
 
 bool IsFloatArithmetic(Fn fn) {
   switch (fn) {
@@ -103,13 +113,6 @@ void Builder::SetConst(uint64_t value, int width, Scalar* out) {
   out->slots = 0;
 }
 
-bool Builder::Same(const Scalar& a, const Scalar& b) const {
-  if (a.node != b.node) return false;
-  for (int i = 0; i < a.slots; ++i)
-    if (a.anchor[i].offset != b.anchor[i].offset || a.anchor[i].symbolic != b.anchor[i].symbolic) return false;
-  return true;
-}
-
 // Order of operands: by digest, then by the first anchors that differ in offset within one symbolic part.
 bool Builder::Less(const Scalar& a, const Scalar& b) const {
   if (a.node != b.node) return nodes_[a.node].digest < nodes_[b.node].digest;
@@ -143,19 +146,25 @@ bool Builder::IsContractibleMul(NodeId id) const {
   return n.fn == Fn::kFMul && (n.attr & Attr::kContract) != 0;
 }
 
+// The node on anchors of its own slots: slot i's has the symbolic part i + 1, which keeps slots of one buffer apart.
+Scalar Builder::SelfOf(NodeId id) const {
+  Scalar self;
+  self.node = id;
+  self.slots = nodes_[id].slots;
+  for (int i = 0; i < self.slots; ++i) {
+    self.anchor[i] = Anchor{};
+    self.anchor[i].buffer = nodes_.slot_buffer(id, i);
+    self.anchor[i].symbolic = static_cast<expr::SymbolicId>(i + 1);
+  }
+  return self;
+}
+
 NodeId Builder::Settle(NodeId id) {
   if (!IsContractibleMul(id)) return id;
   if (const auto it = settled_.find(id); it != settled_.end()) return it->second;
   // The twin has the same slots in the same order, since its children are the same.
   const expr::Node n = nodes_[id];
-  Scalar self;
-  self.node = id;
-  self.slots = n.slots;
-  for (int i = 0; i < n.slots; ++i) {
-    self.anchor[i] = Anchor{};
-    self.anchor[i].buffer = nodes_.slot_buffer(id, i);
-    self.anchor[i].symbolic = i + 1;  // keeps slots of one buffer apart
-  }
+  const Scalar self = SelfOf(id);
   Scalar children[2];
   for (int i = 0; i < n.children; ++i) children[i] = nodes_.ChildScalar(self, i);
   if (n.fn != Fn::kFMul) children[0].node = Settle(children[0].node);
@@ -353,19 +362,11 @@ bool Builder::WithoutMinusInfinity(const Scalar& max, int depth, Scalar* out) {
   if (n.fn != Fn::kFMax || nodes_.multiset(max.node).constant != kMinusInfinity || depth > kMaxDepth) return false;
   auto it = without_infinity_.find(max.node);
   if (it == without_infinity_.end()) {
-    Scalar self;
-    self.node = max.node;
-    self.slots = max.slots;
-    for (int i = 0; i < self.slots; ++i) {
-      self.anchor[i] = Anchor{};
-      self.anchor[i].buffer = nodes_.slot_buffer(max.node, i);
-      self.anchor[i].symbolic = static_cast<expr::SymbolicId>(i + 1);
-    }
+    const Scalar self = SelfOf(max.node);
     std::optional<Scalar> joined;
     for (int c = 0; c < 2; ++c) {
       const Scalar operand = nodes_.ChildScalar(self, c);
-      uint64_t value;
-      if (nodes_.IsConst(operand.node, &value) && value == kMinusInfinity) continue;
+      if (exp_terms_.IsMinusInfinity(operand)) continue;
       const expr::Node& m = nodes_[operand.node];
       Scalar rest = operand;
       if (m.fn == n.fn && m.attr == n.attr && m.width == n.width &&
@@ -390,18 +391,16 @@ bool Builder::DropMinusInfinity(const Scalar& x, Scalar* negated_max) {
   const expr::Node& flip = nodes_[negated_max->node];
   if (flip.fn != Fn::kSignFlip || flip.width != 32) return false;
   const Scalar max = nodes_.ChildScalar(*negated_max, 0);
-  const expr::Node& n = nodes_[max.node];
-  if (n.fn != Fn::kFMax || n.width != 32 || Attr::Decode(n.attr).to != Format::kF32 ||
-      (Attr::Decode(n.attr).flags & ~(Attr::kFtz | Attr::kNanFlag)) != 0)
+  const expr::Node n = nodes_[max.node];
+  const Attr attr = Attr::Decode(n.attr);
+  if (n.fn != Fn::kFMax || n.width != 32 || attr.to != Format::kF32 || (attr.flags & ~(Attr::kFtz | Attr::kNanFlag)) != 0)
     return false;
   Scalar rest;
-  uint64_t value;
-  const bool masked = nodes_.IsConst(x.node, &value) && value == kMinusInfinity;
-  if (nodes_.multiset(max.node).constant != kMinusInfinity || (!masked && !exp_terms_.IsMember(x, max)) ||
-      !WithoutMinusInfinity(max, 0, &rest))
+  if (nodes_.multiset(max.node).constant != kMinusInfinity ||
+      (!exp_terms_.IsMinusInfinity(x) && !exp_terms_.IsMember(x, max)) || !WithoutMinusInfinity(max, 0, &rest))
     return false;
   // A single element left is itself, not what a flushing maximum makes of it.
-  if ((Attr::Decode(n.attr).flags & Attr::kFtz) != 0 && nodes_[rest.node].fn != Fn::kFMax) return false;
+  if ((attr.flags & Attr::kFtz) != 0 && nodes_[rest.node].fn != Fn::kFMax) return false;
   Hit(Rewrite::kMaxMinusInfinity);
   return BuildSignFlip(32, rest, negated_max);
 }
@@ -439,21 +438,24 @@ bool Builder::BuildAdd(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) 
     return true;
   }
   if (Less(*b, *a)) std::swap(*a, *b);
+  // Whether adding a zero of the sign leaves the value as it is.
+  auto adds_minus_zero = [&](const Scalar& v) {
+    const uint8_t facts = FactsOf(v.node, width);
+    return (facts & CanonicalNanOf(attr.to)) != 0 && (!ftz || (facts & expr::kArithmeticFtz) != 0);
+  };
+  auto adds_zero = [&](const Scalar& v) {
+    return adds_minus_zero(v) && (options_.ignore_signed_zero || (FactsOf(v.node, width) & expr::kNeverMinusZero) != 0);
+  };
   if (exact_mode) {
     for (int turn = 0; turn < 2; ++turn, std::swap(a, b)) {
       uint64_t value;
       if (!nodes_.IsConst(b->node, &value)) continue;
-      const uint8_t facts = FactsOf(a->node, width);
-      const bool flush_safe = !ftz || (facts & expr::kArithmeticFtz) != 0;
-      const bool nan_safe = (facts & CanonicalNanOf(attr.to)) != 0;
-      if (value == SignBit(width) && nan_safe && flush_safe) {
+      if (value == SignBit(width) && adds_minus_zero(*a)) {
         Hit(Rewrite::kAddMinusZero);
         *out = *a;
         return true;
       }
-      if (value != 0) continue;
-      const bool sign_safe = options_.ignore_signed_zero || (facts & expr::kNeverMinusZero) != 0;
-      if (sign_safe && nan_safe && flush_safe) {
+      if (value == 0 && adds_zero(*a)) {
         Hit(Rewrite::kAddZero);
         *out = *a;
         return true;
@@ -462,10 +464,7 @@ bool Builder::BuildAdd(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) 
     if (width == 32) {
       for (int turn = 0; turn < 2; ++turn, std::swap(a, b)) {
         if (nodes_[b->node].fn != Fn::kEx2) continue;
-        const uint8_t facts = FactsOf(a->node, width);
-        const bool sign_safe = options_.ignore_signed_zero || (facts & expr::kNeverMinusZero) != 0;
-        const bool nan_safe = (facts & CanonicalNanOf(attr.to)) != 0;
-        if (!sign_safe || !nan_safe || (ftz && !(facts & expr::kArithmeticFtz)) || !exp_terms_.Vanishes(*b, *a)) continue;
+        if (!adds_zero(*a) || !exp_terms_.Vanishes(*b, *a)) continue;
         Hit(Rewrite::kMaskedExp);
         *out = *a;
         return true;
@@ -645,15 +644,18 @@ bool Builder::BuildUnrewritten(Fn fn, uint64_t attr, int width, const Scalar* c,
   return Plain(fn, attr, width, 0, c, count, out);
 }
 
+namespace {
+
 // min or max of two float constants, where both are plain numbers that no flush changes: by value, with -0 < +0.
 std::optional<uint64_t> FoldFloatExtreme(Fn fn, const Attr& attr, int width, uint64_t a, uint64_t b) {
-  const int exponent_bits = attr.to == Format::kF32 ? 8 : attr.to == Format::kF64 ? 11 : attr.to == Format::kF16 ? 5 : attr.to == Format::kBf16 ? 8 : 0;
-  if (exponent_bits == 0 || (attr.flags & ~Attr::kNanFlag) != 0) return std::nullopt;
-  const uint64_t sign = SignBit(width), infinity = ((uint64_t{1} << exponent_bits) - 1) << (width - 1 - exponent_bits);
+  const uint64_t sign = SignBit(width), infinity = InfinityOf(attr.to);
+  if (infinity == 0 || (attr.flags & ~Attr::kNanFlag) != 0) return std::nullopt;
   if ((a & ~sign) > infinity || (b & ~sign) > infinity) return std::nullopt;
   auto order = [sign](uint64_t v) { return v & sign ? -static_cast<int64_t>(v & ~sign) - 1 : static_cast<int64_t>(v); };
   return (order(a) < order(b)) == (fn == Fn::kFMin) ? a : b;
 }
+
+}  // namespace
 
 // Two constants of a float min or max that do not fold are both kept out: the pair stays an ordinary node.
 bool Builder::BuildMultiset(Fn fn, uint64_t attr, int width, const Scalar& a, const Scalar& b, Scalar* out) {
@@ -1039,9 +1041,8 @@ bool Builder::Dispatch(Fn fn, uint64_t attr_word, int width, Scalar* c, int coun
   if (fn == Fn::kFAbs && count == 1 && width >= 16) {
     uint64_t value;
     if (nodes_.IsConst(c[0].node, &value) && (attr.flags & Attr::kFtz) == 0) {
-      const int exponent = width == 64 ? 11 : attr.to == Format::kF16 ? 5 : 8;
       const uint64_t magnitude = value & ~SignBit(width);
-      if (magnitude <= ((uint64_t{1} << exponent) - 1) << (width - 1 - exponent)) {  // no NaN
+      if (magnitude <= InfinityOf(attr.to)) {  // no NaN
         Hit(Rewrite::kFoldConst);
         SetConst(magnitude, width, out);
         return true;

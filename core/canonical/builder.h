@@ -58,6 +58,7 @@ class Builder {
   bool BuildSignFlip(int width, const Scalar& a, Scalar* out);
   bool BuildMatrixStep(uint64_t attr, int width, Scalar* c, Scalar* out);
   bool Plain(expr::Fn fn, uint64_t attr, int width, uint8_t facts, const Scalar* c, int n, Scalar* out);
+  Scalar SelfOf(expr::NodeId node) const;
   void SettleScalar(Scalar* s);
   void ArithmeticOperand(Scalar* s, expr::Format f);
   bool WithoutMinusInfinity(const Scalar& max, int depth, Scalar* out);
@@ -68,7 +69,6 @@ class Builder {
   void Blind(Scalar* s);
   bool StripSign(Scalar* s, expr::Format f);
   bool Less(const Scalar& a, const Scalar& b) const;
-  bool Same(const Scalar& a, const Scalar& b) const;
   bool IsContractibleMul(expr::NodeId node) const;
   bool FloatConst(const Scalar& s, expr::Format f, double* value) const;
   void Hit(Rewrite r) { ++hits_[static_cast<int>(r)]; }

@@ -14,20 +14,12 @@ using expr::Scalar;
 
 namespace {
 
-constexpr uint64_t kMinusInfinity = 0xff800000u;
 constexpr size_t kMaxMembers = 1u << 16;
 constexpr int kMaxVisited = 64;  // values of a sum looked through
 
 bool IsPlain(uint64_t word, uint64_t extra = 0) {
   const Attr attr = Attr::Decode(word);
   return attr.to == Format::kF32 && (attr.flags & ~(Attr::kFtz | Attr::kContract | extra)) == 0;
-}
-
-bool SameValue(const Scalar& a, const Scalar& b) {
-  if (a.node != b.node) return false;
-  for (int i = 0; i < a.slots; ++i)
-    if (a.anchor[i].offset != b.anchor[i].offset || a.anchor[i].symbolic != b.anchor[i].symbolic) return false;
-  return true;
 }
 
 }  // namespace
@@ -126,7 +118,7 @@ bool ExpTerms::PoisonedBy(const Scalar& max, const Scalar& value) {
     const expr::Node& n = nodes_[s.node];
     Parts parts;
     if (n.fn == Fn::kEx2) {
-      if (Match(s, &parts) && SameValue(parts.max, max) && (IsMinusInfinity(parts.x) || IsMember(parts.x, max))) return true;
+      if (Match(s, &parts) && expr::Same(parts.max, max) && (IsMinusInfinity(parts.x) || IsMember(parts.x, max))) return true;
     } else if ((n.fn == Fn::kFAdd || n.fn == Fn::kFMul || n.fn == Fn::kFFma) && IsPlain(n.attr)) {
       for (int i = 0; i < n.children; ++i) stack.push_back(nodes_.ChildScalar(s, i));
     }

@@ -14,6 +14,8 @@
 
 namespace samebits::canonical {
 
+inline constexpr uint64_t kMinusInfinity = 0xff800000u;  // f32
+
 // Not thread-safe; the node manager outlives it.
 class ExpTerms {
  public:
@@ -24,13 +26,14 @@ class ExpTerms {
   bool Vanishes(const expr::Scalar& term, const expr::Scalar& sum);
   // Whether `max`, a multiset, has `element` among its operands. False also where it has too many to look through.
   bool IsMember(const expr::Scalar& element, const expr::Scalar& max);
+  // Whether it is the constant -inf of f32.
+  bool IsMinusInfinity(const expr::Scalar& s) const;
 
  private:
   struct Parts {
     expr::Scalar x, max;
   };
   bool Match(const expr::Scalar& term, Parts* out) const;
-  bool IsMinusInfinity(const expr::Scalar& s) const;
   bool PoisonedBy(const expr::Scalar& max, const expr::Scalar& value);
 
   expr::NodeManager& nodes_;

@@ -182,20 +182,21 @@ bool MapBuilder::ValueOf(const Store& s, Lanes* value) {
   return ops.Apply(Fn::kVector, s.atomic ? 0xa70 : 0x60a2d, s.value.bits, {operands, s.guarded ? 2u : 1u}, value);
 }
 
+bool MapBuilder::RepeatsBuffer(NodeId node) const {
+  for (int i = 1; i < nodes_[node].slots; ++i)
+    for (int j = 0; j < i; ++j)
+      if (nodes_.slot_buffer(node, i) == nodes_.slot_buffer(node, j)) return true;
+  return false;
+}
+
 bool MapBuilder::ReadsApart(const ClassResult& c, const Store& s, const Lanes& value) {
   constexpr uint64_t kMaxApart = 1u << 20;
   if (!grid_known_ || value.anchors.size() < 2) return false;
-  auto repeats = [this](NodeId node) {
-    for (int i = 1; i < nodes_[node].slots; ++i)
-      for (int j = 0; j < i; ++j)
-        if (nodes_.slot_buffer(node, i) == nodes_.slot_buffer(node, j)) return true;
-    return false;
-  };
-  bool apart = value.uniform() && repeats(value.nodes);
+  bool apart = value.uniform() && RepeatsBuffer(value.nodes);
   if (!value.uniform()) {
     const uint32_t* ids = space_.nodes(value.nodes & ~symexec::kMixed);
     for (int l = 0; l < space_.lanes() && !apart; ++l)
-      apart = space_.Test(s.mask, l) && (l == 0 || ids[l] != ids[l - 1]) && repeats(ids[l]);
+      apart = space_.Test(s.mask, l) && (l == 0 || ids[l] != ids[l - 1]) && RepeatsBuffer(ids[l]);
   }
   if (!apart || static_cast<uint64_t>(space_.Count(s.mask)) * c.blocks.size() > kMaxApart) return false;
   if (c.symbolic->HasTerms(s.address.symbolic)) return false;
@@ -227,22 +228,16 @@ bool MapBuilder::Rebuild(const Scalar& value, int* budget, Scalar* out) {
 // `value` has absolute anchors without symbolic parts.
 Scalar MapBuilder::Merged(const Scalar& value) {
   constexpr int kMaxTree = 256;
-  bool apart = false;
-  std::vector<int64_t> key = {value.node};
-  for (int i = 0; i < value.slots; ++i) {
-    int first = 0;
-    while (value.anchor[first].buffer != value.anchor[i].buffer) ++first;
-    apart |= first != i;
-    key.push_back(value.anchor[i].offset - value.anchor[first].offset);
-  }
-  if (!apart) return value;
-  auto [it, fresh] = merged_.try_emplace(std::move(key));
-  // Kept as offsets from the value's first slot of the buffer.
+  if (!RepeatsBuffer(value.node)) return value;
   auto first_offset = [&value](BufferId buffer) {
     int i = 0;
     while (value.anchor[i].buffer != buffer) ++i;
     return value.anchor[i].offset;
   };
+  // Key and result hold offsets from the value's first slot of the buffer.
+  std::vector<int64_t> key = {value.node};
+  for (int i = 0; i < value.slots; ++i) key.push_back(value.anchor[i].offset - first_offset(value.anchor[i].buffer));
+  auto [it, fresh] = merged_.try_emplace(std::move(key));
   if (fresh) {
     int budget = kMaxTree;
     if (!Rebuild(value, &budget, &it->second)) it->second = value;
@@ -253,11 +248,15 @@ Scalar MapBuilder::Merged(const Scalar& value) {
   return out;
 }
 
-void MapBuilder::AddElements(const ClassResult& c, const Store& s, const Lanes& value, BufferMap* map) {
+Field MapBuilder::ValueTerm(const Scalar& v, int bits) {
+  Field term = TermOf(v.node, bits);
+  for (int j = 0; j < v.slots; ++j) term = term * Point(j + 1).Power(v.anchor[j].offset);
+  return term;
+}
+
+Field MapBuilder::AddElements(const ClassResult& c, const Store& s, const Lanes& value, BufferMap* map) {
   symexec::VectorOps ops(&builder_, &space_);
-  const uint32_t bytes = s.value.bits / 8u;
-  Field per_byte, cover;
-  for (uint32_t i = 0; i < bytes; ++i) per_byte = per_byte + Point(kAddressPoint).Power(i);
+  Field cover;
   const int64_t* array = space_.array(s.address.array);
   for (int l = 0; l < space_.lanes(); ++l) {
     if (!space_.Test(s.mask, l)) continue;
@@ -271,13 +270,11 @@ void MapBuilder::AddElements(const ClassResult& c, const Store& s, const Lanes& 
       v = Merged(v);
       families_.insert(nodes_[v.node].digest.lo);
       const Field at = Point(kAddressPoint).Power(array[l] + s.address.constant + c.symbolic->At(s.address.symbolic, b));
-      Field product = at * TermOf(v.node, s.value.bits);
-      for (int j = 0; j < v.slots; ++j) product = product * Point(j + 1).Power(v.anchor[j].offset);
-      map->sum = map->sum + product;
+      map->sum = map->sum + at * ValueTerm(v, s.value.bits);
       cover = cover + at;
     }
   }
-  map->coverage = map->coverage + cover * per_byte;
+  return cover;
 }
 
 bool MapBuilder::AddStore(const ClassResult& c, const Store& s, BufferMap* map) {
@@ -299,12 +296,12 @@ bool MapBuilder::AddStore(const ClassResult& c, const Store& s, BufferMap* map) 
   map->end = std::max(map->end, hi + s.address.constant + range.max + static_cast<int64_t>(bytes));
   map->bytes += static_cast<uint64_t>(lanes) * bytes * c.blocks.size();
   map->open |= symbolic.HasTerms(s.address.symbolic);
-  if (ReadsApart(c, s, value)) {
-    AddElements(c, s, value, map);
-    return true;
-  }
   Field per_byte;
   for (uint32_t i = 0; i < bytes; ++i) per_byte = per_byte + Point(kAddressPoint).Power(i);
+  if (ReadsApart(c, s, value)) {
+    map->coverage = map->coverage + AddElements(c, s, value, map) * per_byte;
+    return true;
+  }
   bool mixed = false;
   std::vector<SymbolicId> anchors;
   for (const LaneAnchor& a : value.anchors) {
@@ -334,12 +331,9 @@ bool MapBuilder::AddStore(const ClassResult& c, const Store& s, BufferMap* map) 
     const Scalar v = ops.At(value, l);
     families_.insert(nodes_[v.node].digest.lo);
     Field cover = Point(kAddressPoint).Power(array[l] + s.address.constant);
-    Field product = cover * TermOf(v.node, s.value.bits);
+    const Field product = cover * ValueTerm(v, s.value.bits);
     anchors.clear();
-    for (int j = 0; j < v.slots; ++j) {
-      product = product * Point(j + 1).Power(v.anchor[j].offset);
-      anchors.push_back(v.anchor[j].symbolic);
-    }
+    for (int j = 0; j < v.slots; ++j) anchors.push_back(v.anchor[j].symbolic);
     map->sum = map->sum + product * BlockSum(c, s.address.symbolic, anchors) * OpenFactor(c, s.address.symbolic, anchors);
     map->coverage = map->coverage + cover * BlockSum(c, s.address.symbolic, {}) * per_byte;
   }
@@ -394,12 +388,11 @@ Field MapBuilder::ElementTerm(const Element& e) {
   Scalar v = ElementValue(e);
   Lanes value;
   const bool known = ValueOf(*e.store, &value);
-  if (known && ReadsApart(*e.owner, *e.store, value)) {
+  if (known && RepeatsBuffer(v.node) && ReadsApart(*e.owner, *e.store, value)) {
     for (int j = 0; j < v.slots; ++j) v.anchor[j].symbolic = 0;
     v = Merged(v);
   }
-  Field term = TermOf(v.node, e.store->value.bits) * Point(kAddressPoint).Power(e.address);
-  for (int j = 0; j < v.slots; ++j) term = term * Point(j + 1).Power(v.anchor[j].offset);
+  const Field term = ValueTerm(v, e.store->value.bits) * Point(kAddressPoint).Power(e.address);
   if (grid_known_) return term;
   // Anchors of the value in this lane, as AddStore has them.
   std::vector<SymbolicId> anchors;

@@ -75,6 +75,8 @@ class MapBuilder {
     Field cover;   // of the lanes' addresses
   };
   Field TermOf(expr::NodeId node, int bits);
+  // A stored value's factor: of its tree and its anchors' offsets.
+  Field ValueTerm(const expr::Scalar& v, int bits);
   const std::vector<Field>& Powers(symexec::ArrayId array, int point);
   Weighted LaneSum(const symexec::Store& s, const symexec::Lanes& value);
   Field BlockSum(const ClassResult& c, symexec::SymbolicId address, const std::vector<symexec::SymbolicId>& anchors);
@@ -90,7 +92,9 @@ class MapBuilder {
   // A tree may read one buffer from two open places, which in another launch are one: such stores are summed element by
   // element, each tree anchored once a buffer. Only of known grids, small trees and a bounded number of elements.
   bool ReadsApart(const ClassResult& c, const symexec::Store& s, const symexec::Lanes& value);
-  void AddElements(const ClassResult& c, const symexec::Store& s, const symexec::Lanes& value, BufferMap* map);
+  bool RepeatsBuffer(expr::NodeId node) const;
+  // The result is the sum of the elements' addresses.
+  Field AddElements(const ClassResult& c, const symexec::Store& s, const symexec::Lanes& value, BufferMap* map);
   expr::Scalar Merged(const expr::Scalar& value);
   bool Rebuild(const expr::Scalar& value, int* budget, expr::Scalar* out);
   bool Dense(const BufferMap& m) const;

@@ -164,17 +164,19 @@ Stop MapBuilder::CheckOpenReads(const std::vector<ClassResult>& classes, expr::B
         for (uint32_t i = 0; i < load.bytes; ++i) {
           const auto at = writes.find({load.address.symbolic, array[l] + load.address.constant + i});
           if (at == writes.end()) return unproved("a buffer is read and written, at addresses that the launch leaves open");
+          const auto precedes = [&](const Write& w) {
+            return w.lane == l ? load.order < w.store->order : load.block_epoch < w.store->block_epoch;
+          };
           bool before = false;
           for (const Write& w : at->second) {
             if (w.store->guarded && !load.guarded) continue;
             if (w.store->guarded && (w.store->guard.nodes != load.guard.nodes || w.store->guard.anchors != load.guard.anchors))
               continue;
-            before |= w.lane == l ? load.order < w.store->order : load.block_epoch < w.store->block_epoch;
+            before |= precedes(w);
           }
           if (!before) return unproved("a buffer is read and written, and no order between the two is proved");
           for (const Write& w : at->second)
-            if (!(w.lane == l ? load.order < w.store->order : load.block_epoch < w.store->block_epoch))
-              return unproved("a value that this launch stored is read back");
+            if (!precedes(w)) return unproved("a value that this launch stored is read back");
         }
       }
     }

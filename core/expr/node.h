@@ -53,6 +53,14 @@ struct Scalar {
   }
 };
 
+// Whether two are one value of the same inputs.
+inline bool Same(const Scalar& a, const Scalar& b) {
+  if (a.node != b.node) return false;
+  for (int i = 0; i < a.slots; ++i)
+    if (a.anchor[i].offset != b.anchor[i].offset || a.anchor[i].symbolic != b.anchor[i].symbolic) return false;
+  return true;
+}
+
 // What is known of a node's value for every input.
 enum Fact : uint8_t {
   kNeverMinusZero = 1,  // as a float of its width: no -0

@@ -68,6 +68,43 @@ bool Machine::MatrixStep(uint64_t unit, const Lanes& acc, const Lanes& a, const 
   return true;
 }
 
+// What a matrix instruction computes with, one group of products a step.
+struct Machine::MatrixArithmetic {
+  bool integer = false, half_acc = false;  // integer products; an f16 accumulator
+  int bits = 0;                            // of an input element
+  int group = 0;                           // products of a step
+  uint64_t word = 0;                       // attribute of the steps
+};
+
+// types: result, A, B. `warpgroup`: wgmma, else mma.
+bool Machine::FindArithmetic(const Inst& in, bool warpgroup, MatrixArithmetic* out) {
+  Format a, b;
+  out->integer = in.types[0] == ScalarType::kS32;
+  out->half_acc = in.types[0] == ScalarType::kF16;
+  const bool satfinite = in.Has(Mod::kSatfinite);
+  if (satfinite && !out->integer) return Unmodelled(in);
+  if (out->integer) {
+    if (!IntegerFormat(in.types[1], &a) || !IntegerFormat(in.types[2], &b)) return Unmodelled(in);
+    out->bits = 8;
+    out->group = in.k;
+    out->word = IntegerWord(a, b, satfinite);
+    return true;
+  }
+  FormatId fa, fb;
+  int b_bits;
+  if (!InputFormat(in.types[1], &fa, &a, &out->bits) || !InputFormat(in.types[2], &fb, &b, &b_bits) || out->bits != b_bits) return Unmodelled(in);
+  if (!out->half_acc && in.types[0] != ScalarType::kF32) return Unmodelled(in);
+  const auto unit = softfloat::FindMatrixUnit(
+      module_.sm, warpgroup ? softfloat::MatrixInstruction::kWgmma : softfloat::MatrixInstruction::kMma, fa, fb,
+      out->half_acc ? FormatId::kF16 : FormatId::kF32);
+  const bool sums = unit && unit->rule == softfloat::MatrixRule::kTruncatedSum;
+  if (!unit || (warpgroup ? !sums : unit->rule == softfloat::MatrixRule::kFmaChain))
+    return Unknown("MATRIX_UNIT", "arithmetic of '" + std::string(in.name) + "' on " + std::string(module_.target) + " is not established");
+  out->group = sums ? std::min<int>(unit->group, in.k) : in.k;
+  out->word = UnitWord(*unit, a, b);
+  return true;
+}
+
 // mma.sync.m16n8kK with f16, bf16, tf32 and fp8 inputs.
 bool Machine::ExecMma(const Inst& in) {
   if (!CheckMods(in, {Mod::kSync, Mod::kAligned, Mod::kRow, Mod::kCol, Mod::kSatfinite})) return false;
@@ -76,22 +113,11 @@ bool Machine::ExecMma(const Inst& in) {
   const int layouts = in.mod_count - (satfinite ? 1 : 0);
   if (layouts < 2 || in.mods[layouts - 2] != Mod::kRow || in.mods[layouts - 1] != Mod::kCol) return Unmodelled(in);
   if (!WarpsAreFull(exec_) || space_.lanes() % 32 != 0) return Unknown("DIVERGED_MATRIX", "matrix instruction in a diverged warp");
-  FormatId fa, fb;
-  Format a_format, b_format;
-  int bits, b_bits;
-  const bool integer = in.types[0] == ScalarType::kS32, half_acc = in.types[0] == ScalarType::kF16;
-  if (in.types[0] != in.types[3] || (satfinite && !integer)) return Unmodelled(in);
-  std::optional<softfloat::MatrixUnit> unit;
-  if (integer) {
-    bits = b_bits = 8;
-    if (!IntegerFormat(in.types[1], &a_format) || !IntegerFormat(in.types[2], &b_format)) return Unmodelled(in);
-  } else {
-    if (!InputFormat(in.types[1], &fa, &a_format, &bits) || !InputFormat(in.types[2], &fb, &b_format, &b_bits) || bits != b_bits) return Unmodelled(in);
-    if (!half_acc && in.types[0] != ScalarType::kF32) return Unmodelled(in);
-    unit = softfloat::FindMatrixUnit(module_.sm, softfloat::MatrixInstruction::kMma, fa, fb, half_acc ? FormatId::kF16 : FormatId::kF32);
-    if (!unit || unit->rule == softfloat::MatrixRule::kFmaChain)
-      return Unknown("MATRIX_UNIT", "arithmetic of '" + std::string(in.name) + "' on " + std::string(module_.target) + " is not established");
-  }
+  if (in.types[0] != in.types[3]) return Unmodelled(in);
+  MatrixArithmetic arithmetic;
+  if (!FindArithmetic(in, false, &arithmetic)) return false;
+  const bool half_acc = arithmetic.half_acc;
+  const int bits = arithmetic.bits, group = arithmetic.group;
   const int per = 32 / bits, k = in.k;
   std::vector<Value> a, b, c;
   if (!GetMany(Op(in, 1), 32, &a) || !GetMany(Op(in, 2), 32, &b) || !GetMany(Op(in, 3), 32, &c)) return false;
@@ -122,8 +148,6 @@ bool Machine::ExecMma(const Inst& in) {
       columns[h][kk] = ops_.Permute(e, space_.InternPerm(source.data()));
     }
   }
-  const bool whole = integer || unit->rule != softfloat::MatrixRule::kTruncatedSum;
-  const int group = whole ? k : std::min(unit->group, k);
   const int steps = (k + group - 1) / group;
   auto vector_of = [&](const std::vector<Lanes>& elements, int first, Lanes* out) {
     std::vector<const Lanes*> refs;
@@ -138,7 +162,6 @@ bool Machine::ExecMma(const Inst& in) {
     for (int s = 0; s < steps; ++s)
       if (!vector_of(rows[h], s * group, &row_vectors[h][s]) || !vector_of(columns[h], s * group, &column_vectors[h][s])) return false;
   }
-  const uint64_t word = integer ? IntegerWord(a_format, b_format, in.Has(Mod::kSatfinite)) : UnitWord(*unit, a_format, b_format);
   std::vector<Value> results(c.size());
   std::vector<Value> halves;
   for (int i = 0; i < 4; ++i) {
@@ -151,7 +174,7 @@ bool Machine::ExecMma(const Inst& in) {
     }
     for (int s = 0; s < steps; ++s) {
       Lanes next;
-      if (!MatrixStep(word, acc, row_vectors[i / 2][s], column_vectors[i % 2][s], &next)) return false;
+      if (!MatrixStep(arithmetic.word, acc, row_vectors[i / 2][s], column_vectors[i % 2][s], &next)) return false;
       acc = std::move(next);
     }
     if (half_acc) halves.push_back(Value::Bits(std::move(acc), 16));
@@ -236,22 +259,10 @@ bool Machine::ExecWgmma(const Inst& in) {
   }
   if (!CheckMods(in, {Mod::kSync, Mod::kAligned, Mod::kSatfinite})) return false;
   if (in.m != 64 || in.type_count != 3) return Unmodelled(in);
-  FormatId fa, fb;
-  Format a_format, b_format;
-  int bits, b_bits;
-  const bool integer = in.types[0] == ScalarType::kS32, half_acc = in.types[0] == ScalarType::kF16;
-  if (in.Has(Mod::kSatfinite) && !integer) return Unmodelled(in);
-  std::optional<softfloat::MatrixUnit> unit;
-  if (integer) {
-    bits = b_bits = 8;
-    if (!IntegerFormat(in.types[1], &a_format) || !IntegerFormat(in.types[2], &b_format)) return Unmodelled(in);
-  } else {
-    if (!InputFormat(in.types[1], &fa, &a_format, &bits) || !InputFormat(in.types[2], &fb, &b_format, &b_bits) || bits != b_bits) return Unmodelled(in);
-    if (!half_acc && in.types[0] != ScalarType::kF32) return Unmodelled(in);
-    unit = softfloat::FindMatrixUnit(module_.sm, softfloat::MatrixInstruction::kWgmma, fa, fb, half_acc ? FormatId::kF16 : FormatId::kF32);
-    if (!unit || unit->rule != softfloat::MatrixRule::kTruncatedSum)
-      return Unknown("MATRIX_UNIT", "arithmetic of '" + std::string(in.name) + "' on " + std::string(module_.target) + " is not established");
-  }
+  MatrixArithmetic arithmetic;
+  if (!FindArithmetic(in, true, &arithmetic)) return false;
+  const bool integer = arithmetic.integer, half_acc = arithmetic.half_acc;
+  const int bits = arithmetic.bits, group = arithmetic.group;
   const int n = in.n, k = in.k, bytes = bits / 8;
   const Operand& d = Op(in, 0);
   const bool a_in_registers = Op(in, 1).kind == isa::OperandKind::kVector;
@@ -341,7 +352,6 @@ bool Machine::ExecWgmma(const Inst& in) {
     return true;
   };
   const int lanes = space_.lanes();
-  const int group = integer ? k : std::min(unit->group, k);
   const int steps = k / group;
   std::vector<uint16_t> source(lanes);
   // A: one lane a row, then seen by each output lane as rows g and g + 8 of its warp.
@@ -452,7 +462,6 @@ bool Machine::ExecWgmma(const Inst& in) {
     }
     first = false;
   }
-  const uint64_t word = integer ? IntegerWord(a_format, b_format, in.Has(Mod::kSatfinite)) : UnitWord(*unit, a_format, b_format);
   const int registers = half_acc ? n / 4 : n / 2;
   if (d.kind != isa::OperandKind::kVector || static_cast<int>(d.count) != registers) return Unmodelled(in);
   matrix_in_use_ = true;
@@ -478,7 +487,7 @@ bool Machine::ExecWgmma(const Inst& in) {
       }
       for (int s = 0; s < steps; ++s) {
         Lanes next;
-        if (!MatrixStep(word, acc, row_vectors[half][s], column_vectors[static_cast<size_t>(column) * steps + s], &next)) return false;
+        if (!MatrixStep(arithmetic.word, acc, row_vectors[half][s], column_vectors[static_cast<size_t>(column) * steps + s], &next)) return false;
         acc = std::move(next);
       }
       parts.push_back(Value::Bits(std::move(acc), width));

@@ -577,8 +577,6 @@ bool Machine::ExecCopyAsync(const Inst& in) {
     if (source.is_predicate() || source.width == 1) return Unmodelled(in);  // ignore-src form
     if (!AsInt(&source)) return Unknown("GUARDED_ON_DATA", "copy size depends on loaded data");
     if (source.symbolic != 0) {
-      MaskId unused;
-      (void)unused;
       Value is_full;
       if (!IntCompare(expr::Compare::kEq, source, Value::Int(bytes, 32), 32, false, &is_full)) return false;
       if (!is_full.is_predicate()) return Unknown("OPEN_SIZE", "copy size depends on an open size");

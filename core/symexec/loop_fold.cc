@@ -36,6 +36,40 @@ bool SameValue(const Value& a, const Value& b) {
 
 }  // namespace
 
+bool Machine::Negate(Lanes* condition) {
+  Lanes inverse;
+  const Lanes* operand = condition;
+  if (!ops_.Apply(Fn::kNot, 0, 1, {&operand, 1}, &inverse)) return OutOfAnchors();
+  *condition = std::move(inverse);
+  return true;
+}
+
+// What stands for the state of member `index` of the loop at hand, each lane's its own.
+Lanes Machine::HoleOf(size_t index, ArrayId own_lane) {
+  WordHasher h(305);
+  h.Add(static_cast<uint64_t>(data_depth_));
+  h.Add(index);
+  Atom atom;
+  atom.key = h.Finish();
+  Lanes hole;
+  hole.nodes = nodes_.Leaf(hole_buffer_);
+  hole.anchors.push_back({own_lane, symbolic_.FromAtom(symbolic_.Derive(std::move(atom))).id, 0});
+  return hole;
+}
+
+// The register holds nothing defined in the executing lanes.
+void Machine::Undefine(uint32_t index) {
+  if (log_ != nullptr) log_->push_back({index, registers_[index], defined_[index]});
+  defined_[index] = space_.AndNot(defined_[index], exec_);
+  if (defined_[index] == kNoLanes) registers_[index] = Value{};
+}
+
+void Machine::ForgetShared() {
+  Scalar unknown;
+  unknown.node = nodes_.Undef();
+  shared_.Forget(unknown);
+}
+
 // Runs the body once and reads the condition to go on. Registers are left as the body leaves them.
 bool Machine::RunLoopBody(const Fiber& fiber, const Inst& in, bool lockstep, std::vector<Undo>* log, Lanes* go_on) {
   const Frame frame = fiber.frames.back();
@@ -72,12 +106,7 @@ bool Machine::RunLoopBody(const Fiber& fiber, const Inst& in, bool lockstep, std
   bool is_known;
   if (!GetRegister(in.guard, &p) || !AsPredicate(p, &known, go_on, &is_known)) return false;
   if (is_known) return Unknown("LOOP", "a loop of open length whose later trips are decided");
-  if (!in.guard_negated) return true;
-  Lanes inverse;
-  const Lanes* operand = go_on;
-  if (!ops_.Apply(Fn::kNot, 0, 1, {&operand, 1}, &inverse)) return OutOfAnchors();
-  *go_on = std::move(inverse);
-  return true;
+  return !in.guard_negated || Negate(go_on);
 }
 
 // step * iteration, added to v.
@@ -233,10 +262,7 @@ bool Machine::FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in,
   const uint32_t first = first_register_, end = first + static_cast<uint32_t>(function_->registers.size());
   exec_ = fiber.mask;
   Lanes go_on_first = condition;
-  if (in.guard_negated) {
-    const Lanes* operand = &condition;
-    if (!ops_.Apply(Fn::kNot, 0, 1, {&operand, 1}, &go_on_first)) return OutOfAnchors();
-  }
+  if (in.guard_negated && !Negate(&go_on_first)) return false;
   if (hole_buffer_ == 0) {
     WordHasher h(308);
     hole_buffer_ = nodes_.FindBuffer("#state", h.Finish());
@@ -255,12 +281,15 @@ bool Machine::FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in,
     size_t member;
   };
   std::vector<Register> written;
+  const auto is_written = [&written](uint32_t reg) {
+    return std::any_of(written.begin(), written.end(), [reg](const Register& r) { return r.index == reg; });
+  };
   std::vector<Undo> log;
   Lanes go_on;
   if (!RunLoopBody(fiber, in, lockstep, &log, &go_on)) return false;
   for (const Undo& u : log) {
     if (u.reg < first || u.reg >= end) continue;
-    if (std::none_of(written.begin(), written.end(), [&u](const Register& r) { return r.index == u.reg; }))
+    if (!is_written(u.reg))
       written.push_back({u.reg, u.value, {}, {}, u.defined, Register::Kind::kInvariant, 0});
   }
   std::vector<LoopMember> members;
@@ -303,13 +332,7 @@ bool Machine::FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in,
       data.buffer = 0;
       if (!ToLanes(data, before.width, &m.first)) return false;
       ops_.Settle(&m.first);
-      WordHasher h(305);
-      h.Add(static_cast<uint64_t>(data_depth_));
-      h.Add(members.size());
-      Atom atom;
-      atom.key = h.Finish();
-      m.hole.nodes = nodes_.Leaf(hole_buffer_);
-      m.hole.anchors.push_back({own_lane, symbolic_.FromAtom(symbolic_.Derive(std::move(atom))).id, 0});
+      m.hole = HoleOf(members.size(), own_lane);
       r.general = Value::Bits(m.hole, before.width);
       r.general.buffer = before.buffer;
       members.push_back(std::move(m));
@@ -329,21 +352,14 @@ bool Machine::FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in,
   }
   std::vector<Undo> second;
   Lanes go_on_next;
-  if (lockstep) {
-    Scalar unknown;
-    unknown.node = nodes_.Undef();
-    shared_.Forget(unknown);
-  }
+  if (lockstep) ForgetShared();
   if (!RunLoopBody(fiber, in, lockstep, &second, &go_on_next)) return false;
   if (lockstep) {
-    Scalar unknown;
-    unknown.node = nodes_.Undef();
-    shared_.Forget(unknown);
+    ForgetShared();
     if (!SharedByLanes(go_on_next)) return Unknown("LOOP", "lanes of a block leave a loop with barriers apart");
   }
   for (const Undo& u : second)
-    if (u.reg >= first && u.reg < end &&
-        std::none_of(written.begin(), written.end(), [&u](const Register& r) { return r.index == u.reg; }))
+    if (u.reg >= first && u.reg < end && !is_written(u.reg))
       return Unknown("LOOP", "a loop of open length does not repeat itself");
   for (const Register& r : written) {
     const Value& now = registers_[r.index];
@@ -404,13 +420,7 @@ bool Machine::FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in,
     m.width = 1;
     m.first = go_on_first;
     m.step = go_on_next;
-    WordHasher h(305);
-    h.Add(static_cast<uint64_t>(data_depth_));
-    h.Add(members.size());
-    Atom atom;
-    atom.key = h.Finish();
-    m.hole.nodes = nodes_.Leaf(hole_buffer_);
-    m.hole.anchors.push_back({own_lane, symbolic_.FromAtom(symbolic_.Derive(std::move(atom))).id, 0});
+    m.hole = HoleOf(members.size(), own_lane);
     go_on_now = m.hole;
     members.push_back(std::move(m));
   }
@@ -422,9 +432,7 @@ bool Machine::FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in,
     if (r.kind == Register::Kind::kInvariant) continue;
     const uint32_t reg = r.index - first;
     if (r.kind == Register::Kind::kDead) {
-      if (log_ != nullptr) log_->push_back({r.index, registers_[r.index], defined_[r.index]});
-      defined_[r.index] = space_.AndNot(defined_[r.index], exec_);
-      if (defined_[r.index] == kNoLanes) registers_[r.index] = Value{};
+      Undefine(r.index);
       continue;
     }
     Lanes result;
@@ -443,9 +451,7 @@ bool Machine::FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in,
     for (size_t m = 0; m < members.size(); ++m)
       if (wanted[m]) system.push_back(members[m]);
     if (system.size() > kMaxMembers) {
-      if (log_ != nullptr) log_->push_back({r.index, registers_[r.index], defined_[r.index]});
-      defined_[r.index] = space_.AndNot(defined_[r.index], exec_);
-      if (defined_[r.index] == kNoLanes) registers_[r.index] = Value{};
+      Undefine(r.index);
       continue;
     }
     const int lane = space_.First(exec_);

@@ -226,6 +226,10 @@ class Machine {
                  uint32_t bit, AtomId iteration, Lanes* out);
   bool HolesUnshifted(expr::NodeId root);
   bool SharedByLanes(const Lanes& v) const;
+  bool Negate(Lanes* condition);
+  Lanes HoleOf(size_t index, ArrayId own_lane);
+  void Undefine(uint32_t index);
+  void ForgetShared();
   std::vector<bool> HolesIn(const Lanes& v, const std::vector<LoopMember>& members) const;
   bool Decompose(const Value& v, int bits, Value* low, Value* high);
   bool DataBinary(expr::Fn fn, uint64_t attr, int width, const Value& a, const Value& b, Value* out);
@@ -281,6 +285,8 @@ class Machine {
   bool GlobalStore(const Address& a, int64_t offset, uint32_t bytes, const Value& value, bool atomic);
   bool WarpsAreFull(MaskId mask) const;
   void LogShuffle(const Lanes& arrived, MaskId mask, const std::vector<uint16_t>& source);
+  struct MatrixArithmetic;
+  bool FindArithmetic(const Inst& in, bool warpgroup, MatrixArithmetic* out);
   bool MatrixStep(uint64_t unit, const Lanes& acc, const Lanes& a, const Lanes& b, Lanes* out);
   bool MatrixVector(const std::vector<std::vector<expr::Scalar>>& elements, int first, int count, int element_bits,
                     Lanes* out);

@@ -94,7 +94,7 @@ def main():
         split = sum(signed[m["id"]]["signature"] != signed[m["base"]]["signature"] for m in alike if m["id"] in signed)
         print(f"{len(alike)} mutants showed no change of bytes, {split} of them ({split / len(alike):.1%}) have a signature of their own")
     print(f"{len(mutants)} mutants of {len(bases)} kernels, {len(known)} kernels with a signature: {dict(counts)}")
-    violations = [m for m in kept if m in changed] if options.all else kept
+    violations = [m for m in kept if m.get("device") in CHANGED]
     if violations or options.list:
         for mutant in kept if options.list else violations:
             print(f"kept: {mutant['id']} {mutant['kind']} ({mutant.get('device', 'not run')}) line {mutant['line']}\n"
