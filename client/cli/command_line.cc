@@ -27,7 +27,7 @@ struct LaunchFlags {
 
 struct Builder {
   CommandLine line;
-  std::map<CLI::App*, Command> commands;
+  std::map<const CLI::App*, Command> commands;
   LaunchFlags common{"--"}, sides[2] = {{"--a-"}, {"--b-"}};
   std::string format;
 };
@@ -160,6 +160,17 @@ void AddServe(CLI::App* app, Builder* b) {
                 "Permit an address other than loopback, without encryption or authentication");
 }
 
+void AddGemm(CLI::App* app, Builder* b) {
+  CLI::App* gemm = app->add_subcommand("gemm", "Arithmetic of matrix products");
+  gemm->require_subcommand(1);
+  gemm->footer(std::string("\n") + kGemmHelp);
+  GemmOptions& o = b->line.gemm;
+  CLI::App* check = AddCommand(gemm, b, Command::kGemmCheckVectors, "check-vectors",
+                               "Replay hardware results on the models of matrix units", kGemmCheckVectorsHelp);
+  AddChoice(check, "--format", &b->format, {"human", "json"}, "Form of the answer");
+  check->add_option("folder", o.folder, "Folder of the published vectors")->type_name("DIR")->required();
+}
+
 void AddCommands(CLI::App* app, Builder* b) {
   AddServe(app, b);
   CLI::App* reg = AddCommand(app, b, Command::kRegister, "register", "Store kernels in the server", kRegisterHelp);
@@ -181,6 +192,7 @@ void AddCommands(CLI::App* app, Builder* b) {
   CLI::App* inspect =
       AddKernelCommand(app, b, Command::kInspect, "inspect", "Show what one launch computes", kInspectHelp);
   AddKernels(inspect, b, "kernel", "The kernel")->required()->expected(1);
+  AddGemm(app, b);
   AddCommand(app, b, Command::kVersion, "version", "Print versions",
              "Signatures of different versions do not compare.");
 }
@@ -196,7 +208,8 @@ bool IsCommand(const CLI::App& app, const std::string& word) {
 
 // Why parsing failed, where the library's own words mislead: words that are no command or no option.
 std::string Explain(const CLI::App& app, const CLI::Error& error, int argc, const char* const* argv) {
-  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  std::vector<CLI::App*> chosen = app.get_subcommands();
+  if (!chosen.empty() && !chosen[0]->get_subcommands().empty()) chosen = chosen[0]->get_subcommands();
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i], word = argument.substr(0, argument.find('='));
     const bool is_option = word.starts_with("--");
@@ -211,7 +224,9 @@ std::string Explain(const CLI::App& app, const CLI::Error& error, int argc, cons
 
 ParsedCommandLine Finish(CLI::App* app, Builder* b) {
   CommandLine& line = b->line;
-  line.command = b->commands.at(app->get_subcommands().at(0));
+  const CLI::App* chosen = app->get_subcommands().at(0);
+  if (!chosen->get_subcommands().empty()) chosen = chosen->get_subcommands().at(0);
+  line.command = b->commands.at(chosen);
   const char* server = std::getenv("SAMEBITS_SERVER");
   if (line.server.empty() && server != nullptr) line.server = server;
   if (!b->format.empty()) line.format = b->format == "json" ? Format::kJson : Format::kHuman;

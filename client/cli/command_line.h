@@ -12,7 +12,17 @@
 
 namespace samebits::cli {
 
-enum class Command : uint8_t { kServe, kRegister, kCompare, kPartition, kExplain, kSignature, kInspect, kVersion };
+enum class Command : uint8_t {
+  kServe,
+  kRegister,
+  kCompare,
+  kPartition,
+  kExplain,
+  kSignature,
+  kInspect,
+  kVersion,
+  kGemmCheckVectors,
+};
 enum class Format : uint8_t { kHuman, kJson };
 
 // Options of `serve`. Unset ones keep the server's defaults.
@@ -25,6 +35,11 @@ struct ServeOptions {
   std::optional<uint64_t> cache_entries;
   std::optional<double> check_seconds, drain_seconds;
   std::string log_level;  // "", "debug", "info", "warning", "error"
+};
+
+// Options of the commands `gemm ...`.
+struct GemmOptions {
+  std::string folder;  // check-vectors
 };
 
 // What the user asked for.
@@ -45,6 +60,7 @@ struct CommandLine {
   std::array<launch::LaunchSpec, 2> side_launch;  // of A and B, over `launch`
   int jobs = 0;                                   // 0: one per core
   ServeOptions serve;
+  GemmOptions gemm;
 };
 
 // A command line, or what the process returns because there is none (help was printed, or an error on stderr).

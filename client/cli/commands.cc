@@ -27,6 +27,8 @@ ExitCode Dispatch(const CommandLine& line) {
       return RunSignature(line);
     case Command::kInspect:
       return RunInspect(line);
+    case Command::kGemmCheckVectors:
+      return RunGemmCheckVectors(line);
     case Command::kVersion:
       break;
   }

@@ -23,6 +23,7 @@ ExitCode RunRegister(const CommandLine& line);
 ExitCode RunInspect(const CommandLine& line);
 ExitCode RunServe(const CommandLine& line);
 ExitCode RunVersion(const CommandLine& line);
+ExitCode RunGemmCheckVectors(const CommandLine& line);
 
 // The backend that the command line names.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const CommandLine& line);

@@ -84,6 +84,17 @@ Runs until SIGINT or SIGTERM, then finishes running calls. Data: one SQLite file
 ($SAMEBITS_DATA, else $XDG_DATA_HOME/samebits, else ~/.local/share/samebits). Metrics: http://ADDRESS/metrics.
 Logs: one JSON object a line on standard error.)";
 
+inline constexpr char kGemmHelp[] =
+    R"(These commands run in this process, without a server. Reference: docs/gemm.md.)";
+
+inline constexpr char kGemmCheckVectorsHelp[] =
+    R"(Example:
+  samebits gemm check-vectors model_validation
+
+Prints a row for each GPU, input type and result type: rows, mismatches, and whether the model claims that unit. The
+folder's format: docs/gemm.md. Exit codes: 0 every claimed unit reproduces every row; 1 one does not; 2 usage or input
+error.)";
+
 }  // namespace samebits::cli
 
 #endif  // SAMEBITS_CLIENT_CLI_HELP_TEXT_H_
