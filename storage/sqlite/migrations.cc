@@ -57,6 +57,97 @@ constexpr const char* kMigrations[] = {
       UPDATE totals SET signatures = signatures - 1;
     END;
     )sql",
+    R"sql(
+    CREATE TABLE jobs (
+      sequence INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+      id TEXT NOT NULL UNIQUE,
+      kind TEXT NOT NULL,
+      principal TEXT NOT NULL,
+      request_id TEXT,
+      request_digest BLOB NOT NULL CHECK (length(request_digest) = 32),
+      priority INTEGER NOT NULL,
+      create_time_micros INTEGER NOT NULL,
+      deadline_micros INTEGER NOT NULL,
+      state INTEGER NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 3),
+      start_time_micros INTEGER NOT NULL,
+      end_time_micros INTEGER NOT NULL,
+      open_tasks INTEGER NOT NULL CHECK (open_tasks >= 0),
+      error_code INTEGER NOT NULL DEFAULT 0,
+      error TEXT NOT NULL DEFAULT ''
+    ) STRICT;
+    CREATE UNIQUE INDEX jobs_by_request ON jobs (principal, request_id) WHERE request_id IS NOT NULL;
+    CREATE INDEX jobs_open ON jobs (principal) WHERE state = 0;
+    CREATE INDEX jobs_finishable ON jobs (sequence) WHERE state = 0 AND open_tasks = 0;
+    CREATE INDEX jobs_by_deadline ON jobs (deadline_micros) WHERE state = 0;
+    CREATE INDEX jobs_by_end ON jobs (end_time_micros) WHERE state <> 0;
+
+    CREATE TABLE job_bodies (
+      job INTEGER NOT NULL PRIMARY KEY REFERENCES jobs (sequence) ON DELETE CASCADE,
+      spec BLOB NOT NULL,
+      result BLOB NOT NULL
+    ) STRICT;
+
+    CREATE TABLE tasks (
+      job INTEGER NOT NULL REFERENCES jobs (sequence) ON DELETE CASCADE,
+      task INTEGER NOT NULL,
+      target TEXT NOT NULL,
+      priority INTEGER NOT NULL,
+      max_attempts INTEGER NOT NULL,
+      state INTEGER NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 4),
+      attempt INTEGER NOT NULL DEFAULT 0,
+      token INTEGER NOT NULL DEFAULT 0,
+      worker TEXT NOT NULL DEFAULT '',
+      lease_deadline_micros INTEGER NOT NULL,
+      not_before_micros INTEGER NOT NULL,
+      error_code INTEGER NOT NULL DEFAULT 0,
+      error TEXT NOT NULL DEFAULT '',
+      result BLOB NOT NULL DEFAULT x'',
+      PRIMARY KEY (job, task)
+    ) STRICT;
+    CREATE INDEX tasks_queued ON tasks (target, priority DESC, job, task) WHERE state = 0;
+    CREATE INDEX tasks_leased ON tasks (lease_deadline_micros) WHERE state = 1;
+
+    CREATE TABLE task_attempts (
+      sequence INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+      job INTEGER NOT NULL REFERENCES jobs (sequence) ON DELETE CASCADE,
+      task INTEGER NOT NULL,
+      attempt INTEGER NOT NULL,
+      worker TEXT NOT NULL,
+      end_time_micros INTEGER NOT NULL,
+      error_code INTEGER NOT NULL,
+      error TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX task_attempts_by_job ON task_attempts (job);
+
+    CREATE TABLE reproducers (
+      sequence INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+      id TEXT NOT NULL UNIQUE,
+      job TEXT NOT NULL,
+      create_time_micros INTEGER NOT NULL,
+      body BLOB NOT NULL
+    ) STRICT;
+
+    CREATE TABLE workers (
+      id TEXT NOT NULL PRIMARY KEY,
+      create_time_micros INTEGER NOT NULL,
+      last_seen_micros INTEGER NOT NULL,
+      session INTEGER NOT NULL,
+      draining INTEGER NOT NULL DEFAULT 0 CHECK (draining IN (0, 1)),
+      description BLOB NOT NULL
+    ) STRICT;
+
+    CREATE TABLE counters (
+      name TEXT NOT NULL PRIMARY KEY,
+      value INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO counters VALUES ('lease_token', 0), ('session', 0), ('finished_jobs', 0);
+    CREATE TRIGGER job_finished AFTER UPDATE OF state ON jobs WHEN OLD.state = 0 AND NEW.state <> 0 BEGIN
+      UPDATE counters SET value = value + 1 WHERE name = 'finished_jobs';
+    END;
+    CREATE TRIGGER finished_job_deleted AFTER DELETE ON jobs WHEN OLD.state <> 0 BEGIN
+      UPDATE counters SET value = value - 1 WHERE name = 'finished_jobs';
+    END;
+    )sql",
 };
 
 absl::Status ReadOwner(Connection& connection, bool* fresh) {

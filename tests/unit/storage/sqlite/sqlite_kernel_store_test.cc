@@ -139,11 +139,27 @@ TEST_F(SqliteKernelStoreTest, ReportsAFolderThatDoesNotExist) {
   EXPECT_THAT(std::string(store.status().message()), HasSubstr("No such file or directory"));
 }
 
+// What the second version of the schema added.
+constexpr char kDropJobs[] =
+    "DROP TABLE reproducers; DROP TABLE task_attempts; DROP TABLE tasks; DROP TABLE job_bodies; DROP TABLE jobs;"
+    " DROP TABLE workers; DROP TABLE counters; DELETE FROM schema_migrations WHERE version = 2;";
+
+TEST_F(SqliteKernelStoreTest, BringsTheFirstVersionToTheLatest) {
+  Fill(3);
+  ASSERT_TRUE(Raw().Execute(kDropJobs).ok());
+  const auto store = Open();
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_EQ((*store)->Sizes()->kernels, 3);
+  EXPECT_EQ(*Raw().QueryInt("SELECT max(version) FROM schema_migrations"), sqlite::LatestSchemaVersion());
+  EXPECT_EQ(*Raw().QueryInt("SELECT count(*) FROM jobs"), 0);
+}
+
 TEST_F(SqliteKernelStoreTest, ContinuesAnInterruptedCreation) {
   std::ofstream(options_.path).close();  // the file was made, nothing written yet
   EXPECT_TRUE(Open().ok());
-  ASSERT_TRUE(Raw().Execute("DROP TABLE signatures; DROP TABLE kernel_texts; DROP TABLE kernels; DROP TABLE totals;"
-                            " DELETE FROM schema_migrations").ok());  // named, not yet migrated
+  ASSERT_TRUE(Raw().Execute((kDropJobs + std::string("DROP TABLE signatures; DROP TABLE kernel_texts;"
+                             " DROP TABLE kernels; DROP TABLE totals; DELETE FROM schema_migrations")).c_str())
+                  .ok());  // named, not yet migrated
   const auto store = Open();
   ASSERT_TRUE(store.ok()) << store.status();
   EXPECT_EQ((*store)->Sizes()->kernels, 0);
