@@ -33,9 +33,13 @@ in_root() {
 
 make_root() {
   debootstrap --variant=minbase "$suite" "$root" "$mirror"
-  # How this machine reaches mirror and PyPI; nothing of it is kept.
+}
+
+# How this machine reaches mirror and PyPI, certificates of its own included; nothing of it is kept.
+copy_network() {
   cp /etc/pip.conf "$root/etc/" 2>/dev/null || true
-  mkdir -p "$root/etc/ssl/certs"
+  mkdir -p "$root/etc/ssl/certs" "$root/usr/local/share/ca-certificates"
+  cp /usr/local/share/ca-certificates/*.crt "$root/usr/local/share/ca-certificates/" 2>/dev/null || true
   cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" 2>/dev/null || true
   cp /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
   cp /etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf.d/" 2>/dev/null || true
@@ -80,6 +84,7 @@ open(path, "a").write("\n")' \
 }
 
 [ -e "$root/bin/sh" ] || make_root
+copy_network
 mount_root
 rm -rf "${root:?}$home"
 git clone -q "$repository" "$root$home"
