@@ -76,11 +76,11 @@ absl::StatusOr<std::vector<BatchItem>> CheckBatch(const CommandLine& line) {
   absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(line);
   if (!backend.ok()) return backend.status();
   std::vector<BatchItem> items = ItemsOf(*sources);
-  Progress progress(items.size(), line.quiet);
+  Progress progress(items.size(), line.quiet, line.verbose);
   const absl::Status status =
       (*backend)->ComputeSignatures(*sources, [&](size_t index, absl::StatusOr<checker::Signature> signature) {
         items[index].signature = std::move(signature);
-        progress.Step();
+        progress.Step(VerboseLine(items[index].id, items[index].signature));
       });
   if (!status.ok()) return status;
   return items;
@@ -108,12 +108,13 @@ ExitCode RunSignature(const CommandLine& line) {
   absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(line);
   if (!backend.ok()) return ReportError(line, backend.status());
   std::vector<BatchItem> items = ItemsOf(*sources);
-  Progress progress(items.size(), line.quiet);
+  Progress progress(items.size(), line.quiet, line.verbose);
   SignaturePrinter printer(line, &items, &progress);
   const absl::Status status =
       (*backend)->ComputeSignatures(*sources, [&](size_t index, absl::StatusOr<checker::Signature> signature) {
+        const std::string done = VerboseLine(items[index].id, signature);
         printer.Take(index, std::move(signature));
-        progress.Step();
+        progress.Step(done);
       });
   printer.Finish(status);
   progress.Hide();

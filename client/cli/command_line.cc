@@ -11,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/help_text.h"
+#include "client/cli/shell_text.h"
+#include "client/cli/version.h"
 
 namespace samebits::cli {
 namespace {
@@ -97,6 +99,7 @@ void AddCommonOptions(CLI::App* app, Builder* b) {
   AddChoice(app, "--format", &b->format, {"human", "json"}, "Form of the answer");
   AddChoice(app, "--color", &line.color, {"auto", "always", "never"}, "Colour; auto: on a terminal, NO_COLOR obeyed");
   app->add_flag("-q,--quiet", line.quiet, "No progress on standard error");
+  app->add_flag("-v,--verbose", line.verbose, "A line for each kernel on standard error, as it is decided");
   AddSeconds(app, "--timeout", &line.timeout_seconds, "Longest wait for one call to the server");
 }
 
@@ -171,6 +174,48 @@ void AddGemm(CLI::App* app, Builder* b) {
   check->add_option("folder", o.folder, "Folder of the published vectors")->type_name("DIR")->required();
 }
 
+void AddCi(CLI::App* app, Builder* b) {
+  CiOptions& o = b->line.ci;
+  CLI::App* ci = app->add_subcommand("ci", "Compare the kernels of two builds: samebits ci check");
+  ci->require_subcommand(1);
+  CLI::App* sub = AddCommand(ci, b, Command::kCiCheck, "check", "Fail where kernels' bits changed", kCiCheckHelp);
+  AddCommonOptions(sub, b);
+  const auto file = [&](const char* name, std::string* value, const char* what) {
+    return sub->add_option(name, *value, what)->type_name("FILE");
+  };
+  file("--baseline", &o.baseline, "Folder of kernels, or signatures in a JSON file")->required()->type_name("DIR|FILE");
+  file("--candidate", &o.candidate, "Folder of kernels, one file, or a manifest (*.jsonl)")->required()->type_name("DIR|FILE");
+  sub->add_flag("--update-baseline", o.update_baseline, "Write the candidate's signatures into the baseline's JSON file");
+  sub->add_option("--fail-on", o.fail_on, "Outcomes that fail: changed, unknown, new, gone, or none")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"changed", "unknown", "new", "gone", "none"}).description(""))
+      ->type_name("LIST")
+      ->capture_default_str();
+  file("--json", &o.json, "Also write the findings as JSON");
+  file("--junit", &o.junit, "Also write JUnit XML");
+  file("--sarif", &o.sarif, "Also write SARIF 2.1.0");
+  sub->add_option("--explain", o.explain, "Changed kernels that are explained, at most")
+      ->check(CLI::Range(0, 100000).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  AddCheckOptions(sub, &b->line);
+  const std::string group = "Launch, where nothing beside a kernel gives it";
+  sub->add_option("--block", b->common.block, "Threads of a block")->type_name("X[,Y[,Z]]")->group(group);
+  sub->add_option("--grid", b->common.grid, "Blocks")->type_name("X[,Y[,Z]]")->group(group);
+  sub->add_option("--shared", b->common.shared, "Dynamic shared memory")->type_name("BYTES")->group(group);
+  AddJobs(sub, &b->line);
+}
+
+void AddShell(CLI::App* app, Builder* b) {
+  CLI::App* completion = AddCommand(app, b, Command::kCompletion, "completion", "Print a completion script for a shell",
+                                    kCompletionHelp);
+  completion->add_option("shell", b->line.shell, "The shell")
+      ->check(CLI::IsMember({"bash", "zsh"}).description(""))
+      ->required()
+      ->type_name("bash|zsh");
+  AddCommand(app, b, Command::kManual, "manual", "Print the manual page, in troff", "Example:\n  samebits manual | man -l -");
+}
+
 void AddCommands(CLI::App* app, Builder* b) {
   AddServe(app, b);
   CLI::App* reg = AddCommand(app, b, Command::kRegister, "register", "Store kernels in the server", kRegisterHelp);
@@ -193,6 +238,8 @@ void AddCommands(CLI::App* app, Builder* b) {
       AddKernelCommand(app, b, Command::kInspect, "inspect", "Show what one launch computes", kInspectHelp);
   AddKernels(inspect, b, "kernel", "The kernel")->required()->expected(1);
   AddGemm(app, b);
+  AddCi(app, b);
+  AddShell(app, b);
   AddCommand(app, b, Command::kVersion, "version", "Print versions",
              "Signatures of different versions do not compare.");
 }
@@ -202,21 +249,28 @@ ParsedCommandLine UsageError(const std::string& message) {
   return {std::nullopt, ExitCode::kBadInput};
 }
 
+// The command chosen, of a command within a command the inner one; null where there is none.
+CLI::App* Chosen(const CLI::App& app) {
+  CLI::App* chosen = nullptr;
+  for (std::vector<CLI::App*> level = app.get_subcommands(); !level.empty(); level = chosen->get_subcommands())
+    chosen = level[0];
+  return chosen;
+}
+
 bool IsCommand(const CLI::App& app, const std::string& word) {
   return !app.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == word; }).empty();
 }
 
 // Why parsing failed, where the library's own words mislead: words that are no command or no option.
 std::string Explain(const CLI::App& app, const CLI::Error& error, int argc, const char* const* argv) {
-  std::vector<CLI::App*> chosen = app.get_subcommands();
-  if (!chosen.empty() && !chosen[0]->get_subcommands().empty()) chosen = chosen[0]->get_subcommands();
+  const CLI::App* chosen = Chosen(app);
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i], word = argument.substr(0, argument.find('='));
     const bool is_option = word.starts_with("--");
-    if (chosen.empty() && !is_option && !IsCommand(app, word)) return absl::StrCat("'", word, "' is no command");
-    if (!chosen.empty() && is_option && word != "--" && chosen[0]->get_option_no_throw(word) == nullptr &&
+    if (chosen == nullptr && !is_option && !IsCommand(app, word)) return absl::StrCat("'", word, "' is no command");
+    if (chosen != nullptr && is_option && word != "--" && chosen->get_option_no_throw(word) == nullptr &&
         app.get_option_no_throw(word) == nullptr) {
-      return absl::StrCat("'", word, "' is no option of ", chosen[0]->get_name());
+      return absl::StrCat("'", word, "' is no option of ", chosen->get_name());
     }
   }
   return error.what();
@@ -224,10 +278,9 @@ std::string Explain(const CLI::App& app, const CLI::Error& error, int argc, cons
 
 ParsedCommandLine Finish(CLI::App* app, Builder* b) {
   CommandLine& line = b->line;
-  const CLI::App* chosen = app->get_subcommands().at(0);
-  if (!chosen->get_subcommands().empty()) chosen = chosen->get_subcommands().at(0);
-  line.command = b->commands.at(chosen);
+  line.command = b->commands.at(Chosen(*app));
   const char* server = std::getenv("SAMEBITS_SERVER");
+  if (line.command == Command::kCiCheck && line.server.empty() && server == nullptr) line.local = true;
   if (line.server.empty() && server != nullptr) line.server = server;
   if (!b->format.empty()) line.format = b->format == "json" ? Format::kJson : Format::kHuman;
   for (auto& [flags, spec] : {std::pair{&b->common, &line.launch}, std::pair{&b->sides[0], &line.side_launch[0]},
@@ -243,17 +296,37 @@ ParsedCommandLine Finish(CLI::App* app, Builder* b) {
   return {std::move(line), ExitCode::kEquivalent};
 }
 
+constexpr char kSummary[] = "samebits: do two GPU kernel launches return the same bits?";
+
+void Describe(CLI::App* app, Builder* b) {
+  app->require_subcommand(1);
+  app->fallthrough();
+  app->footer(std::string("\n") + kMainHelp);
+  app->get_formatter()->column_width(36);
+  AddCommonOptions(app, b);
+  AddCommands(app, b);
+}
+
 }  // namespace
+
+std::string CompletionScript(const std::string& shell) {
+  Builder b;
+  CLI::App app(kSummary, "samebits");
+  Describe(&app, &b);
+  return shell == "zsh" ? ZshCompletion(app) : BashCompletion(app);
+}
+
+std::string ManualPage() {
+  Builder b;
+  CLI::App app(kSummary, "samebits");
+  Describe(&app, &b);
+  return TroffPage(app, kVersion);
+}
 
 ParsedCommandLine ParseCommandLine(int argc, const char* const* argv) {
   Builder b;
-  CLI::App app("samebits: do two GPU kernel launches return the same bits?", "samebits");
-  app.require_subcommand(1);
-  app.fallthrough();
-  app.footer(std::string("\n") + kMainHelp);
-  app.get_formatter()->column_width(36);
-  AddCommonOptions(&app, &b);
-  AddCommands(&app, &b);
+  CLI::App app(kSummary, "samebits");
+  Describe(&app, &b);
   if (argc < 2) {
     std::fputs(app.help().c_str(), stdout);
     return {std::nullopt, ExitCode::kBadInput};

@@ -20,6 +20,9 @@ enum class Command : uint8_t {
   kExplain,
   kSignature,
   kInspect,
+  kCiCheck,
+  kCompletion,
+  kManual,
   kVersion,
   kGemmCheckVectors,
 };
@@ -42,6 +45,15 @@ struct GemmOptions {
   std::string folder;  // check-vectors
 };
 
+// Options of `ci check`.
+struct CiOptions {
+  std::string baseline, candidate;
+  bool update_baseline = false;
+  std::vector<std::string> fail_on = {"changed", "unknown", "gone"};
+  std::string json, junit, sarif;  // files to write; empty: none
+  int explain = 20;                // changed kernels that are explained
+};
+
 // What the user asked for.
 struct CommandLine {
   Command command = Command::kVersion;
@@ -49,7 +61,7 @@ struct CommandLine {
   bool local = false;
   std::optional<Format> format;  // unset: the command's default
   std::string color = "auto";    // "auto", "always", "never"
-  bool quiet = false;
+  bool quiet = false, verbose = false;
   double timeout_seconds = 120;
   bool ignore_signed_zero = false, strict_contraction = false;
   bool symbolic = false;  // grid and scalar arguments are withheld
@@ -61,6 +73,8 @@ struct CommandLine {
   int jobs = 0;                                   // 0: one per core
   ServeOptions serve;
   GemmOptions gemm;
+  CiOptions ci;
+  std::string shell;  // of `completion`: "bash" or "zsh"
 };
 
 // A command line, or what the process returns because there is none (help was printed, or an error on stderr).
@@ -68,6 +82,10 @@ struct ParsedCommandLine {
   std::optional<CommandLine> command_line;
   ExitCode exit_code = ExitCode::kEquivalent;
 };
+
+// Completion of the command line for "bash" or "zsh", and the manual page in troff, made from the options as they are.
+std::string CompletionScript(const std::string& shell);
+std::string ManualPage();
 
 // Parses arguments and the environment variable SAMEBITS_SERVER. Prints help on stdout, errors on stderr.
 ParsedCommandLine ParseCommandLine(int argc, const char* const* argv);

@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/json_report.h"
@@ -29,6 +32,14 @@ ExitCode Dispatch(const CommandLine& line) {
       return RunInspect(line);
     case Command::kGemmCheckVectors:
       return RunGemmCheckVectors(line);
+    case Command::kCiCheck:
+      return RunCiCheck(line);
+    case Command::kCompletion:
+      PrintText(CompletionScript(line.shell));
+      return ExitCode::kEquivalent;
+    case Command::kManual:
+      PrintText(ManualPage());
+      return ExitCode::kEquivalent;
     case Command::kVersion:
       break;
   }
@@ -74,6 +85,15 @@ ExitCode ReportError(const CommandLine& line, const absl::Status& status) {
 void PrintText(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 void PrintLine(const std::string& text) { PrintText(text + "\n"); }
+
+absl::Status WriteFile(const std::string& path, const std::string& text) {
+  const auto close = [](std::FILE* file) { return file == nullptr ? 0 : std::fclose(file); };
+  const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "wb"), close);
+  const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
+                       std::fflush(file.get()) == 0;
+  if (written) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be written: ", std::strerror(errno)));
+}
 
 ExitCode RunVersion(const CommandLine& line) {
   if (FormatOf(line) == Format::kJson) {

@@ -21,6 +21,7 @@ ExitCode RunPartition(const CommandLine& line);
 ExitCode RunSignature(const CommandLine& line);
 ExitCode RunRegister(const CommandLine& line);
 ExitCode RunInspect(const CommandLine& line);
+ExitCode RunCiCheck(const CommandLine& line);
 ExitCode RunServe(const CommandLine& line);
 ExitCode RunVersion(const CommandLine& line);
 ExitCode RunGemmCheckVectors(const CommandLine& line);
@@ -41,6 +42,9 @@ ExitCode ReportError(const CommandLine& line, const absl::Status& status);
 
 void PrintText(const std::string& text);  // as it is
 void PrintLine(const std::string& text);  // with a line break
+
+// Replaces a file's content. INVALID_ARGUMENT with the system's reason.
+absl::Status WriteFile(const std::string& path, const std::string& text);
 
 }  // namespace samebits::cli
 

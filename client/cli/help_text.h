@@ -76,6 +76,23 @@ inline constexpr char kRegisterHelp[] =
 Stores kernel texts in the server and prints their names, which compare, explain, partition and inspect take in place
 of files. The same text always gets the same name. Exit codes: 0 all stored; 2 usage or input error; 4 server failure.)";
 
+inline constexpr char kCiCheckHelp[] =
+    R"(Examples:
+  samebits ci check --baseline old/ --candidate new/ --junit bits.xml --sarif bits.sarif
+  samebits ci check --baseline signatures.json --candidate build/ptx --update-baseline
+  samebits ci check --baseline signatures.json --candidate ~/.triton/cache
+
+Compares kernel by kernel: equal, changed (with where they part), new, gone, unknown. A folder may hold PTX with
+launches beside it, fat binaries and objects with PTX inside, or be a Triton cache. Checks in this process unless
+--server or $SAMEBITS_SERVER names a server. A kernel that is not decided but whose text is the baseline's never fails.
+Exit codes: 0 nothing that fails; 1 a kernel changed (or is new, or gone, where those fail); 3 a kernel is not decided;
+2 usage or input error; 4 server failure.)";
+
+inline constexpr char kCompletionHelp[] =
+    R"(Examples:
+  source <(samebits completion bash)
+  samebits completion zsh > "${fpath[1]}/_samebits")";
+
 inline constexpr char kServeHelp[] =
     R"(Example:
   samebits serve --listen 127.0.0.1:7433 --metrics 127.0.0.1:9433 --data ~/.local/share/samebits

@@ -100,6 +100,13 @@ const char* Meaning(Verdict verdict) {
   return "not decided";
 }
 
+std::string VerboseLine(const std::string& id, const absl::StatusOr<checker::Signature>& signature) {
+  if (!signature.ok()) return OneLine(absl::StrCat(id, ": ", signature.status().message()));
+  const double milliseconds = signature->times.total() / 1000;
+  return OneLine(absl::StrCat(id, ": ", std::string(checker::StatusName(signature->status)), " in ", milliseconds, " ms, ",
+                              signature->steps, " steps, ", signature->nodes, " nodes"));
+}
+
 std::string LabelledText(const std::string& label, std::string_view text, const Layout& layout) {
   const size_t indent = 2 + kLabelColumns;
   std::string out;

@@ -34,6 +34,9 @@ std::string HumanSignatureLine(const BatchItem& item, size_t id_width, const Lay
 
 std::string HumanRegistered(const Registered& kernel, const std::string& path, const Layout& layout);
 
+// "a.ptx: OK in 3.2 ms", for --verbose.
+std::string VerboseLine(const std::string& id, const absl::StatusOr<checker::Signature>& signature);
+
 // What a verdict says, one sentence.
 const char* Meaning(checker::Verdict verdict);
 

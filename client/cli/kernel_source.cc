@@ -126,7 +126,9 @@ absl::StatusOr<Kernel> LoadKernel(const KernelSource& source, const DescribeRegi
   kernel.id = source.id;
   kernel.kernel_name = source.kernel_name;
   const checker::Limits limits;
-  if (kernel.kernel_name.empty()) {
+  if (source.text != nullptr) {
+    kernel.text = *source.text;
+  } else if (kernel.kernel_name.empty()) {
     absl::StatusOr<std::string> text = launch::ReadFile(source.path, limits.max_text_bytes);
     if (!text.ok()) return text.status();
     kernel.text = *std::move(text);

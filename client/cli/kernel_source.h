@@ -2,6 +2,7 @@
 #define SAMEBITS_CLIENT_CLI_KERNEL_SOURCE_H_
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct KernelSource {
   std::string id;           // as shown: the manifest's id, or what the user wrote
   std::string path;         // of the text, "-" for standard input; empty for a registered kernel
   std::string kernel_name;  // "kernels/{sha256}" of a registered kernel
+  std::shared_ptr<const std::string> text;  // where it was read already; null: it lies at `path`
   launch::LaunchSpec spec;
   absl::Status status;  // why it cannot be used
 };

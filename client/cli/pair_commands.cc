@@ -1,6 +1,3 @@
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -60,13 +57,6 @@ void PrintComparison(const CommandLine& line, const checker::Comparison& compari
   if (comparison.difference) PrintText(HumanDifference(*comparison.difference, a.id, b.id, layout));
   const std::string hint = Hint(line, comparison, a, b);
   if (!hint.empty()) PrintText(absl::StrCat("  ", layout.style.Dim(hint), "\n"));
-}
-
-absl::Status WriteFile(const std::string& path, const std::string& text) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"), [](std::FILE* f) { return f ? std::fclose(f) : 0; });
-  if (file == nullptr || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() || std::fflush(file.get()) != 0)
-    return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be written: ", std::strerror(errno)));
-  return absl::OkStatus();
 }
 
 // The files that the command line asks for.

@@ -17,8 +17,8 @@ constexpr size_t kBarColumns = 24;
 
 }  // namespace
 
-Progress::Progress(size_t total, bool quiet)
-    : total_(total), quiet_(quiet), terminal_(IsTerminal(STDERR_FILENO)), start_(Clock::now()), last_(start_) {}
+Progress::Progress(size_t total, bool quiet, bool verbose)
+    : total_(total), quiet_(quiet), verbose_(verbose), terminal_(IsTerminal(STDERR_FILENO)), start_(Clock::now()), last_(start_) {}
 
 Progress::~Progress() { Hide(); }
 
@@ -30,6 +30,14 @@ void Progress::Step() {
   if (now - last_ < period) return;
   last_ = now;
   Draw(now);
+}
+
+void Progress::Step(const std::string& what) {
+  if (verbose_) {
+    Hide();
+    std::fprintf(stderr, "samebits: %s\n", what.c_str());
+  }
+  Step();
 }
 
 void Progress::Hide() {

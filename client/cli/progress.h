@@ -12,12 +12,14 @@ namespace samebits::cli {
 class Progress {
  public:
   // `total` kernels; prints nothing if `quiet`.
-  Progress(size_t total, bool quiet);
+  Progress(size_t total, bool quiet, bool verbose = false);
   ~Progress();  // removes the bar
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   void Step();
+  // As Step; prints the line `what` first where the command is verbose.
+  void Step(const std::string& what);
 
   // Takes the bar off the terminal, so that a line can be printed; the next Step draws it again.
   void Hide();
@@ -28,7 +30,7 @@ class Progress {
   std::string Line(Clock::time_point now) const;
 
   const size_t total_;
-  const bool quiet_, terminal_;
+  const bool quiet_, verbose_, terminal_;
   const Clock::time_point start_;
   Clock::time_point last_;
   size_t done_ = 0;
