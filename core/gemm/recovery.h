@@ -1,0 +1,55 @@
+#ifndef SAMEBITS_CORE_GEMM_RECOVERY_H_
+#define SAMEBITS_CORE_GEMM_RECOVERY_H_
+
+// From a black box to a descriptor ("Taming Bitwise Behavior in GPU Kernels with Tensor Core", section 4): the profile
+// narrows the instructions, probes read the tree of sums from the top, what stays open is eliminated on random
+// operands, and the survivor is accepted only where it reproduces fresh draws bit for bit.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/gemm/black_box.h"
+
+namespace samebits::gemm {
+
+struct RecoveryOptions {
+  uint64_t seed = 1;
+  int most_launches = 400;      // a problem that needs more is unexplained
+  int probes_per_launch = 64;
+  int draws = 10;               // that must be reproduced
+  int sample_side = 8;          // rows and columns of the outputs that are compared, corners and edges among them
+  int threads = 1;
+};
+
+// The first output that the closest candidate does not reproduce.
+struct Mismatch {
+  Output output;
+  uint64_t expected = 0, library = 0;  // patterns of the output's type
+};
+
+struct Recovery {
+  bool explained = false;
+  GemmDesc desc;               // where not explained: the closest candidate
+  int64_t summed_k = 0;        // less than k: the library drops the tail, a defect
+  int64_t launches = 0;
+  int64_t outputs_compared = 0;
+  std::vector<std::string> evidence;  // what was asked and what came of it, in order
+  std::string reason;                 // why it is not explained
+  std::optional<Mismatch> mismatch;
+};
+
+// Errors are those of the black box. What the library does is never an error: it is explained or not.
+absl::StatusOr<Recovery> Recover(BlackBox* box, const GemmProblem& problem, const RecoveryOptions& options);
+
+// Compiles for problem.k, of which only the first `summed_k` elements are summed.
+absl::StatusOr<Plan> CompileDefective(const GemmDesc& desc, int64_t k, int64_t summed_k, int sm);
+
+// Random operands for validation. `draw` chooses among distributions: near one, many magnitudes, few distinct values.
+std::vector<uint64_t> DrawPatterns(FormatId type, int64_t count, uint64_t seed, int draw);
+
+}  // namespace samebits::gemm
+
+#endif  // SAMEBITS_CORE_GEMM_RECOVERY_H_
