@@ -9,10 +9,10 @@ usage() {
   cat <<'TEXT'
 Usage: tests/run.sh [--quick] [--preset NAME] [--no-install] [--no-python] [--jobs N] [-- CTEST-OPTIONS]
 
-  --quick          leave out tests labelled slow, and the Python client's
+  --quick          leave out tests labelled slow, and the Python package's
   --preset NAME    build preset: release (default), dev, asan, tsan (see CMakePresets.json)
   --no-install     install nothing
-  --no-python      leave out the Python client's tests (they install packages from PyPI into build/python-env)
+  --no-python      leave out the Python package's tests (they install packages from PyPI into build/python-env)
   --jobs N         threads of build and tests (default: one per core, fewer where memory is short)
 TEXT
 }
@@ -33,17 +33,14 @@ while [ $# -gt 0 ]; do
 done
 jobs=${jobs:-$(build_jobs)}
 
-# The Python client against the built server. Its generated modules need a newer grpcio-tools than Debian's.
-python_tests() {
-  local env=build/python-env server="build/$preset/tests/integration/integration_server"
-  if ! "$env/bin/python" -c 'import grpc_tools, google.rpc, pytest' 2>/dev/null; then
-    [ "$install" = yes ] || fail "$env is not there and --no-install forbids to make it; add --no-python"
-    python3 -m venv "$env"
-    "$env/bin/pip" install -q --disable-pip-version-check grpcio grpcio-tools googleapis-common-protos pytest ||
-      fail "PyPI cannot be reached; --no-python leaves these tests out"
-  fi
-  [ -x "$server" ] || { note "preset $preset builds no test server; left out"; return; }
-  SAMEBITS_TEST_SERVER="$PWD/$server" "$env/bin/python" -m pytest -q -p no:cacheprovider tests/integration/python
+# What the tests of the Python package need. Its generated modules need a newer grpcio-tools than Debian's.
+python_environment() {
+  local env=build/python-env
+  "$env/bin/python" -c 'import google.rpc, grpc_tools, pytest, triton' 2>/dev/null && return
+  [ "$install" = yes ] || fail "$env is not there and --no-install forbids to make it; add --no-python"
+  python3 -m venv "$env"
+  "$env/bin/pip" install -q --disable-pip-version-check -r tests/integration/python/requirements.txt ||
+    fail "PyPI cannot be reached; --no-python leaves the Python package's tests out"
 }
 
 step "1/4 Packages"
@@ -55,10 +52,11 @@ step "2/4 Build (build/$preset, $jobs threads; minutes the first time)"
 cmake --preset "$preset" -DSAMEBITS_BUILD_TESTS=ON
 cmake --build --preset "$preset" -j "$jobs"
 
-step "3/4 Tests of the Python client"
-if [ "$python" = yes ]; then python_tests; else note "left out"; fi
+step "3/4 Environment of the Python package's tests (build/python-env)"
+if [ "$python" = yes ]; then python_environment; else note "left out"; fi
 
 step "4/4 Tests"
 selection=()
 [ "$quick" = yes ] && selection=(-LE slow)
+[ "$python" = no ] && selection+=(-E '^python_package$')
 ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$jobs" "${selection[@]}" "$@"

@@ -1,13 +1,14 @@
-"""Generates the Python modules of samebits.v1 from the interface definitions of this repository."""
+"""Generates the Python modules of samebits.v1, with their type stubs, from the interface definitions."""
 
 import pathlib
 import sys
 
-PROTO = pathlib.Path(__file__).resolve().parents[2] / "proto"
+HERE = pathlib.Path(__file__).resolve().parent
+PROTO = HERE.parents[1] / "proto"
 
 
 def generate(out):
-    """Writes samebits/v1/*_pb2.py and *_pb2_grpc.py below the folder `out`. Needs grpcio-tools."""
+    """Writes samebits/v1/*_pb2.py, *_pb2.pyi and *_pb2_grpc.py below the folder `out`. Needs grpcio-tools."""
     import grpc_tools
     from grpc_tools import protoc
 
@@ -16,7 +17,8 @@ def generate(out):
         raise RuntimeError(f"no interface definitions in {PROTO}; install from a checkout of the repository")
     pathlib.Path(out).mkdir(parents=True, exist_ok=True)
     well_known = pathlib.Path(grpc_tools.__file__).parent / "_proto"
-    arguments = ["protoc", f"-I{PROTO}", f"-I{well_known}", f"--python_out={out}", f"--grpc_python_out={out}", *files]
+    arguments = ["protoc", f"-I{PROTO}", f"-I{well_known}", f"--python_out={out}", f"--pyi_out={out}",
+                 f"--grpc_python_out={out}", *files]
     if protoc.main(arguments) != 0:
         raise RuntimeError("protoc failed")
 

@@ -2,84 +2,69 @@
 
 import random
 import time
+from typing import Any, Iterable, Iterator, Optional, Tuple
 
-import grpc
-from google.rpc import error_details_pb2, status_pb2
-
-from samebits.v1 import kernel_pb2, kernel_service_pb2, kernel_service_pb2_grpc, launch_pb2, signature_pb2
+from samebits.errors import Code, SamebitsError, error_from_status, make_error
+from samebits.local import check_ids
+from samebits.results import (
+    Comparison, Partition, Progress, ProgressFn, Signature, build_partition, comparison_from, signature_from)
+from samebits.v1 import kernel_pb2, kernel_service_pb2, launch_pb2
 
 _DETAILS = "grpc-status-details-bin"
 
 
-def verdict_name(verdict):
-    """"EQUIVALENT", "DIFFERENT", "DISTINCT", "NONDETERMINISTIC" or "UNKNOWN"."""
-    return signature_pb2.Comparison.Verdict.Name(verdict)
+def _error(error: Any) -> SamebitsError:
+    """From a grpc.RpcError."""
+    from google.rpc import status_pb2
 
-
-class SamebitsError(Exception):
-    """A call that failed.
-
-    code: grpc.StatusCode. reason: name of a samebits.v1.ErrorReason, "" where the server did not answer. metadata: dict
-    such as {"line": "3", "column": "5"}.
-    """
-
-    def __init__(self, code, message, reason="", metadata=None):
-        super().__init__(f"{code.name}: {message}")
-        self.code = code
-        self.message = message
-        self.reason = reason
-        self.metadata = metadata or {}
-
-
-def _error(error):
-    reason, metadata = "", {}
     for key, value in error.trailing_metadata() or ():
-        if key != _DETAILS:
-            continue
-        for detail in status_pb2.Status.FromString(value).details:
-            info = error_details_pb2.ErrorInfo()
-            if detail.Unpack(info):
-                reason, metadata = info.reason, dict(info.metadata)
-    return SamebitsError(error.code(), error.details(), reason, metadata)
+        if key == _DETAILS:
+            return error_from_status(status_pb2.Status.FromString(value))
+    return make_error(Code(error.code().value[0]), error.details() or "")
 
 
-def _is_retryable(error):
-    return error.code == grpc.StatusCode.UNAVAILABLE or error.reason == "QUEUE_FULL"
+def _is_retryable(error: SamebitsError) -> bool:
+    return error.code == Code.UNAVAILABLE or error.reason == "QUEUE_FULL"
 
 
 class Client:
-    """Thread-safe. Calls block for up to `timeout` seconds, retries included.
+    """Asks a server. Thread-safe. Calls block for up to `timeout` seconds, retries included.
 
     UNAVAILABLE and a full queue are retried with exponential backoff, up to `max_attempts` calls. Failures raise
     SamebitsError. `channel` replaces the plaintext channel to `target`.
     """
 
-    def __init__(self, target="127.0.0.1:7433", *, timeout=60.0, max_attempts=5, channel=None):
+    def __init__(self, target: str = "127.0.0.1:7433", *, timeout: float = 60.0, max_attempts: int = 5, channel: Any = None):
+        import grpc
+
+        from samebits.v1 import kernel_service_pb2_grpc
+
         options = [("grpc.max_receive_message_length", 256 << 20), ("grpc.max_send_message_length", -1)]
+        self._rpc_error = grpc.RpcError
         self._channel = channel or grpc.insecure_channel(target, options=options)
         self._stub = kernel_service_pb2_grpc.KernelServiceStub(self._channel)
         self._timeout = timeout
         self._max_attempts = max_attempts
 
-    def __enter__(self):
+    def __enter__(self) -> "Client":
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         self._channel.close()
 
-    def register_kernel(self, text):
+    def register_kernel(self, text) -> kernel_pb2.Kernel:
         """Stores a text (str or bytes) and returns its Kernel; a text that is there already is returned as it is."""
         data = text.encode() if isinstance(text, str) else text
         return self._call(self._stub.RegisterKernel, kernel_service_pb2.RegisterKernelRequest(text=data))
 
-    def get_kernel(self, name, *, with_text=False):
+    def get_kernel(self, name: str, *, with_text: bool = False) -> kernel_pb2.Kernel:
         view = kernel_pb2.KERNEL_VIEW_FULL if with_text else kernel_pb2.KERNEL_VIEW_BASIC
         return self._call(self._stub.GetKernel, kernel_service_pb2.GetKernelRequest(name=name, view=view))
 
-    def list_kernels(self, page_size=1000):
+    def list_kernels(self, page_size: int = 1000) -> Iterator[kernel_pb2.Kernel]:
         """Yields all kernels in the order of their names."""
         token = ""
         while True:
@@ -90,58 +75,74 @@ class Client:
             if not token:
                 return
 
-    def delete_kernel(self, name):
+    def delete_kernel(self, name: str) -> None:
         self._call(self._stub.DeleteKernel, kernel_service_pb2.DeleteKernelRequest(name=name))
 
-    def compute_signature(self, kernel, **options):
-        """KernelSignature of a launch. Options: ignore_signed_zero, strict_contraction."""
+    def compute_signature(self, kernel: launch_pb2.KernelLaunch, **options: bool) -> Signature:
+        """Signature of a launch. Options: ignore_signed_zero, strict_contraction."""
         request = kernel_service_pb2.ComputeKernelSignatureRequest(
             kernel=kernel, options=launch_pb2.CheckOptions(**options))
-        return self._call(self._stub.ComputeKernelSignature, request)
+        return signature_from(self._call(self._stub.ComputeKernelSignature, request))
 
-    def compare(self, a, b, **options):
-        """Comparison of two launches."""
+    def compare(self, a: launch_pb2.KernelLaunch, b: launch_pb2.KernelLaunch, **options: bool) -> Comparison:
+        """Do the two launches return the same bits?"""
         request = kernel_service_pb2.CompareKernelsRequest(a=a, b=b, options=launch_pb2.CheckOptions(**options))
-        return self._call(self._stub.CompareKernels, request).comparison
+        return comparison_from(self._call(self._stub.CompareKernels, request).comparison)
 
-    def explain(self, a, b, **options):
-        """Comparison of two launches, with the difference where there is one."""
+    def explain(self, a: launch_pb2.KernelLaunch, b: launch_pb2.KernelLaunch, **options: bool) -> Comparison:
+        """As compare, with the difference where there is one."""
         request = kernel_service_pb2.ExplainDifferenceRequest(a=a, b=b, options=launch_pb2.CheckOptions(**options))
-        return self._call(self._stub.ExplainDifference, request).comparison
+        return comparison_from(self._call(self._stub.ExplainDifference, request).comparison)
 
-    def partition(self, items, *, reference_id="", on_result=None, **options):
-        """Partition of launches into classes of equal bits.
+    def partition(
+        self,
+        items: Iterable[Tuple[str, launch_pb2.KernelLaunch]],
+        *,
+        reference_id: str = "",
+        on_result: Optional[ProgressFn] = None,
+        **options: bool,
+    ) -> Partition:
+        """Sorts launches into classes of equal bits, in one call.
 
-        `items` yields pairs (id, launch). `on_result` is called with each PartitionItemResult as it comes. Not retried.
+        `items` yields pairs (id, launch). `on_result` is called with the progress of each as it comes. Not retried.
         """
         config = kernel_service_pb2.PartitionConfig(
             reference_id=reference_id, options=launch_pb2.CheckOptions(**options))
+        batch = list(items)
+        order = [item_id for item_id, _ in batch]
+        check_ids(order, reference_id)
 
         def requests():
             yield kernel_service_pb2.PartitionKernelsRequest(config=config)
-            for item_id, kernel in items:
+            for item_id, kernel in batch:
                 item = kernel_service_pb2.PartitionItem(id=item_id, kernel=kernel)
                 yield kernel_service_pb2.PartitionKernelsRequest(item=item)
 
-        partition = None
+        signatures, errors, ended = {}, {}, False
         try:
             for response in self._stub.PartitionKernels(requests()):
                 if response.HasField("partition"):
-                    partition = response.partition
-                elif on_result is not None:
-                    on_result(response.item)
-        except grpc.RpcError as error:
+                    ended = True
+                    continue
+                result, signature, error = response.item, None, ""
+                if result.HasField("signature"):
+                    signature = signatures[result.id] = signature_from(result.signature)
+                else:
+                    error = errors[result.id] = result.error.message
+                if on_result is not None:
+                    on_result(Progress(result.id, signature, error, len(signatures) + len(errors), len(batch)))
+        except self._rpc_error as error:
             raise _error(error) from None
-        if partition is None:
-            raise SamebitsError(grpc.StatusCode.INTERNAL, "the server ended the stream without a partition")
-        return partition
+        if not ended:
+            raise SamebitsError(Code.INTERNAL, "the server ended the stream without a partition")
+        return build_partition(order, signatures, errors, reference_id)
 
     def _call(self, method, request):
         deadline = time.monotonic() + self._timeout
         for attempt in range(1, self._max_attempts + 1):
             try:
                 return method(request, timeout=max(0.0, deadline - time.monotonic()))
-            except grpc.RpcError as rpc_error:
+            except self._rpc_error as rpc_error:
                 error = _error(rpc_error)
             pause = min(5.0, 0.1 * 2 ** (attempt - 1)) * random.uniform(0.5, 1.0)
             if attempt == self._max_attempts or not _is_retryable(error) or time.monotonic() + pause >= deadline:

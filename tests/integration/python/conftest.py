@@ -1,46 +1,71 @@
-"""Makes the client importable and starts servers. Needs grpcio, grpcio-tools, googleapis-common-protos and the built
-test server (SAMEBITS_TEST_SERVER, or build/*/tests/integration/integration_server of this checkout)."""
+"""Starts servers for the tests. run.sh installs the package and sets SAMEBITS_TEST_SERVER and SAMEBITS_TEST_PROGRAM."""
 
-import importlib.util
 import os
-import pathlib
-import shutil
 import subprocess
-import sys
 
 import pytest
-
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-CLIENT = ROOT / "client" / "python"
-
-
-def pytest_configure():
-    if any(importlib.util.find_spec(module) is None for module in ("grpc", "grpc_tools", "google.rpc")):
-        return
-    out = ROOT / "build" / "python"
-    shutil.copytree(CLIENT / "samebits", out / "samebits", dirs_exist_ok=True)
-    sys.path.insert(0, str(CLIENT))
-    from generate import generate
-
-    generate(out)
-    sys.path.insert(0, str(out))
-
-
-def _server_binary():
-    if "SAMEBITS_TEST_SERVER" in os.environ:
-        return os.environ["SAMEBITS_TEST_SERVER"]
-    built = sorted(ROOT.glob("build/*/tests/integration/integration_server"), key=os.path.getmtime)
-    return str(built[-1]) if built else None
+import samebits
 
 
 @pytest.fixture
 def server_address(tmp_path):
-    binary = _server_binary()
-    if binary is None:
-        pytest.skip("integration_server is not built")
+    binary = os.environ.get("SAMEBITS_TEST_SERVER")
+    if not binary:
+        pytest.skip("SAMEBITS_TEST_SERVER names no server")
     with open(tmp_path / "log", "wb") as log:
         process = subprocess.Popen(
             [binary, str(tmp_path / "store.db"), "1"], stdout=subprocess.PIPE, stderr=log, text=True)
     yield process.stdout.readline().strip()
     process.terminate()
     assert process.wait(timeout=20) == 0
+
+
+@pytest.fixture
+def real_server_address(tmp_path):
+    """A server with the real checker: the program itself."""
+    program = os.environ.get("SAMEBITS_TEST_PROGRAM")
+    if not program:
+        pytest.skip("SAMEBITS_TEST_PROGRAM names no program")
+    with open(tmp_path / "log", "wb") as log:
+        process = subprocess.Popen([program, "serve", "--listen", "127.0.0.1:0", "--metrics", "none", "--in-memory"],
+                                   stdout=subprocess.PIPE, stderr=log, text=True)
+    yield process.stdout.readline().strip().rpartition(" serves ")[2]
+    process.terminate()
+    assert process.wait(timeout=20) == 0
+
+
+def element_kernel(body, entry="k"):
+    """out[i] = f(x[i], s), one thread an element: `body` turns %f1 and %f2 into %f3."""
+    return f""".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry {entry}(.param .u64 {entry}_param_0, .param .u64 {entry}_param_1, .param .f32 {entry}_param_2)
+{{
+  .reg .b32 %r<6>;
+  .reg .f32 %f<4>;
+  .reg .b64 %rd<6>;
+  ld.param.u64 %rd1, [{entry}_param_0];
+  ld.param.u64 %rd2, [{entry}_param_1];
+  ld.param.f32 %f2, [{entry}_param_2];
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mad.lo.s32 %r4, %r1, %r2, %r3;
+  mul.wide.s32 %rd5, %r4, 4;
+  add.s64 %rd3, %rd1, %rd5;
+  add.s64 %rd4, %rd2, %rd5;
+  ld.global.f32 %f1, [%rd3];
+  {body}
+  st.global.f32 [%rd4], %f3;
+  ret;
+}}
+"""
+
+
+def element_launch(body, **more):
+    """The kernel on 4 blocks of 32 threads."""
+    args = more.pop("args", [samebits.pointer("x"), samebits.pointer("o"), samebits.unknown()])
+    return samebits.launch(text=element_kernel(body), block=(32,), grid=(4,), args=args, **more)
+
+
+ADD, SWAPPED, MULTIPLY = "add.rn.f32 %f3, %f1, %f2;", "add.rn.f32 %f3, %f2, %f1;", "mul.rn.f32 %f3, %f1, %f2;"

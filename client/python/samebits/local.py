@@ -1,0 +1,164 @@
+"""The checker in this process, without a server: the shared library libsamebits.so through its C interface."""
+
+import concurrent.futures
+import ctypes
+import os
+import pathlib
+import threading
+from typing import Iterable, Optional, Tuple
+
+from samebits.errors import Code, NativeLibraryError, SamebitsError, error_from_status
+from samebits.results import (
+    Comparison, Partition, Progress, ProgressFn, Signature, build_partition, comparison_from, signature_from)
+from samebits.v1 import kernel_pb2, kernel_service_pb2, launch_pb2, signature_pb2
+
+_ABI_VERSION = 1
+_lock = threading.Lock()
+_library: Optional[ctypes.CDLL] = None
+
+
+def native_library() -> Optional[pathlib.Path]:
+    """Path of the library: $SAMEBITS_LIBRARY, else the one in this package; None where there is none."""
+    named = os.environ.get("SAMEBITS_LIBRARY")
+    if named:
+        return pathlib.Path(named)
+    packaged = pathlib.Path(__file__).parent / "_native" / "libsamebits.so"
+    return packaged if packaged.exists() else None
+
+
+def _load() -> ctypes.CDLL:
+    global _library
+    with _lock:
+        if _library is None:
+            _library = _open()
+    return _library
+
+
+def _open() -> ctypes.CDLL:
+    path = native_library()
+    if path is None:
+        raise NativeLibraryError(
+            "this installation has no libsamebits.so; name one with SAMEBITS_LIBRARY (a build of samebits makes "
+            "build/release/lib/libsamebits.so), or ask a server: samebits.Client(\"HOST:PORT\")")
+    try:
+        library = ctypes.CDLL(str(path))
+        version = library.samebits_abi_version()
+    except (OSError, AttributeError) as error:
+        raise NativeLibraryError(f"{path}: {error}") from None
+    if version != _ABI_VERSION:
+        raise NativeLibraryError(f"{path}: interface version {version}, this package needs {_ABI_VERSION}")
+    library.samebits_call.argtypes = [
+        ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t)]
+    library.samebits_call.restype = ctypes.c_int
+    library.samebits_free.argtypes = [ctypes.c_void_p]
+    library.samebits_free.restype = None
+    return library
+
+
+def _call(method: str, request: bytes) -> bytes:
+    """Answer of one method; the interpreter's lock is released meanwhile."""
+    library = _load()
+    answer, size = ctypes.c_void_p(), ctypes.c_size_t()
+    code = library.samebits_call(method.encode(), request, len(request), ctypes.byref(answer), ctypes.byref(size))
+    if not answer.value:
+        raise MemoryError("samebits_call")
+    try:
+        data = ctypes.string_at(answer, size.value)
+    finally:
+        library.samebits_free(answer)
+    if code != 0:
+        from google.rpc import status_pb2
+
+        raise error_from_status(status_pb2.Status.FromString(data))
+    return data
+
+
+def signature_version() -> int:
+    """Version of the signatures that the library computes."""
+    return _load().samebits_signature_version()
+
+
+def draw(message: signature_pb2.Comparison) -> str:
+    """A comparison as SVG."""
+    response = kernel_service_pb2.ExplainDifferenceResponse(comparison=message)
+    return _call("DrawComparison", response.SerializeToString()).decode()
+
+
+class Local:
+    """Has the questions of Client, and answers them in this process. Thread-safe.
+
+    `jobs`: threads of a batch; default one a core.
+    """
+
+    def __init__(self, *, jobs: Optional[int] = None):
+        self._jobs = jobs or len(os.sched_getaffinity(0))
+        _load()
+
+    def __enter__(self) -> "Local":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    def signature_version(self) -> int:
+        return signature_version()
+
+    def describe_kernel(self, text) -> kernel_pb2.Kernel:
+        """Entries and parameters of a text."""
+        data = text.encode() if isinstance(text, str) else text
+        request = kernel_service_pb2.RegisterKernelRequest(text=data)
+        return kernel_pb2.Kernel.FromString(_call("DescribeKernel", request.SerializeToString()))
+
+    def compute_signature(self, kernel: launch_pb2.KernelLaunch, **options: bool) -> Signature:
+        request = kernel_service_pb2.ComputeKernelSignatureRequest(kernel=kernel, options=launch_pb2.CheckOptions(**options))
+        answer = _call("ComputeKernelSignature", request.SerializeToString())
+        return signature_from(signature_pb2.KernelSignature.FromString(answer))
+
+    def compare(self, a: launch_pb2.KernelLaunch, b: launch_pb2.KernelLaunch, **options: bool) -> Comparison:
+        request = kernel_service_pb2.CompareKernelsRequest(a=a, b=b, options=launch_pb2.CheckOptions(**options))
+        answer = _call("CompareKernels", request.SerializeToString())
+        return comparison_from(kernel_service_pb2.CompareKernelsResponse.FromString(answer).comparison)
+
+    def explain(self, a: launch_pb2.KernelLaunch, b: launch_pb2.KernelLaunch, **options: bool) -> Comparison:
+        request = kernel_service_pb2.ExplainDifferenceRequest(a=a, b=b, options=launch_pb2.CheckOptions(**options))
+        answer = _call("ExplainDifference", request.SerializeToString())
+        return comparison_from(kernel_service_pb2.ExplainDifferenceResponse.FromString(answer).comparison)
+
+    def partition(
+        self,
+        items: Iterable[Tuple[str, launch_pb2.KernelLaunch]],
+        *,
+        reference_id: str = "",
+        on_result: Optional[ProgressFn] = None,
+        **options: bool,
+    ) -> Partition:
+        """As Client.partition."""
+        batch = list(items)
+        order = [item_id for item_id, _ in batch]
+        check_ids(order, reference_id)
+        signatures, errors = {}, {}
+        with concurrent.futures.ThreadPoolExecutor(self._jobs) as pool:
+            running = {pool.submit(self.compute_signature, kernel, **options): item_id for item_id, kernel in batch}
+            for done, future in enumerate(concurrent.futures.as_completed(running), 1):
+                item_id, signature, error = running[future], None, ""
+                try:
+                    signature = signatures[item_id] = future.result()
+                except SamebitsError as failure:
+                    error = errors[item_id] = failure.message
+                if on_result is not None:
+                    on_result(Progress(item_id, signature, error, done, len(batch)))
+        return build_partition(order, signatures, errors, reference_id)
+
+
+def check_ids(order, reference_id):
+    """Ids differ, and the reference is one of them."""
+    if len(set(order)) != len(order):
+        twice = next(item_id for item_id in order if order.count(item_id) > 1)
+        raise ValueError(f"id {twice!r} is given twice")
+    if reference_id and reference_id not in order:
+        raise SamebitsError(
+            Code.INVALID_ARGUMENT, f"no item has the reference's id {reference_id!r}", "INVALID_FIELD",
+            {"field": "config.reference_id"})

@@ -1,0 +1,483 @@
+"""Reductions whose bits no configuration changes: sum, mean, var, dot_rows, softmax, rms_norm.
+
+The additions of each form one tree that the text fixes: the balanced binary tree over the logical index, neighbours
+first. Layout, warps, tile size, rows a program and split leave it as it is, so an autotuner may choose freely among
+space(...). How: within a tile the axis is folded by pairs (a sum over two elements is one addition, and that commutes);
+tiles are combined by a binary counter of partial sums, which pairs those of equal size; a split axis is cut at powers of
+two. Lengths that are no power of two are filled up with -0.0, the exact identity of addition. Products are rounded
+before they are added (no contraction). Values are added in fp32 whatever the inputs.
+
+The functions take PyTorch tensors on a GPU; the kernels (…_rows, …_columns) are plain Triton and can be compiled
+without one.
+"""
+
+import math
+from typing import Any, Dict, List, Optional
+
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+
+__all__ = ["dot_rows", "mean", "rms_norm", "softmax", "space", "sum", "tune", "var"]
+
+
+@triton.constexpr_function
+def _log2(n):
+    return n.bit_length() - 1
+
+
+@triton.jit
+def _nothing():
+    """-0.0, the identity of addition; written as bits, because Triton makes the literal +0.0."""
+    return tl.full((), -2147483648, tl.int32).to(tl.float32, bitcast=True)
+
+
+@triton.jit
+def _fold(x, R: tl.constexpr, N: tl.constexpr):
+    """[R, N] -> [R]: the balanced tree over the second axis, a power of two long."""
+    for level in tl.static_range(_log2(N)):
+        x = tl.sum(tl.reshape(x, (R, N >> (level + 1), 2)), axis=2)
+    return tl.reshape(x, (R,))
+
+
+@triton.jit
+def _fold_first(x, N: tl.constexpr, C: tl.constexpr):
+    """[N, C] -> [C]: the same over the first axis."""
+    for level in tl.static_range(_log2(N)):
+        x = tl.sum(tl.reshape(x, (N >> (level + 1), 2, C)), axis=1)
+    return tl.reshape(x, (C,))
+
+
+@triton.jit
+def _empty(like, LEVELS: tl.constexpr):
+    """A counter of partial sums with nothing in it: level l holds the sum of 2**l tiles where bit l of the count is set."""
+    counter = ()
+    for _ in tl.static_range(LEVELS):
+        counter = counter + (like,)
+    return counter
+
+
+@triton.jit
+def _count(counter, value, t, LEVELS: tl.constexpr):
+    """Adds the sum of tile t: equal sizes meet, the earlier tiles on the left."""
+    out = ()
+    carries = 1
+    for level in tl.static_range(LEVELS):
+        bit = (t >> level) & 1
+        met = counter[level] + value
+        out = out + (tl.where((carries == 1) & (bit == 0), value, counter[level]),)
+        value = tl.where((carries == 1) & (bit == 1), met, value)
+        carries = carries & bit
+    return out
+
+
+@triton.jit
+def _total(counter, tiles, nothing, LEVELS: tl.constexpr):
+    """The sum of all: sizes from small to large, which is the tree filled up with the identity `nothing`."""
+    total = nothing
+    for level in tl.static_range(LEVELS):
+        total = tl.where(((tiles >> level) & 1) == 1, counter[level] + total, total)
+    return total
+
+
+@triton.jit
+def _leaf(v, w, shift, KIND: tl.constexpr):
+    """What is added for one element."""
+    if KIND == "value":
+        return v
+    elif KIND == "square":
+        return libdevice.mul_rn(v, v)
+    elif KIND == "centered":
+        d = v - shift
+        return libdevice.mul_rn(d, d)
+    elif KIND == "product":
+        return libdevice.mul_rn(v, w)
+    else:
+        tl.static_assert(KIND == "exp")
+        return tl.exp(v - shift)
+
+
+@triton.jit
+def _spread(x, R: tl.constexpr, S: tl.constexpr):
+    """[R] -> [R * S], each S times."""
+    return tl.reshape(tl.broadcast_to(tl.expand_dims(x, 1), (R, S)), (R * S,))
+
+
+@triton.jit
+def _tree(x, x_start, y, y_start, first, n, fits, shift, SPAN: tl.constexpr, R: tl.constexpr, BI: tl.constexpr,
+          S: tl.constexpr, KIND: tl.constexpr):
+    """[R]: for each row the tree over its elements first .. first + SPAN - 1, of which those below n exist.
+
+    x_start, y_start: [R], element 0 of each row; fits: [R], which rows exist; shift: [R]. S parts of the span are
+    summed side by side, in tiles of BI elements.
+    """
+    CHUNK: tl.constexpr = SPAN // S
+    LEVELS: tl.constexpr = _log2(CHUNK // BI) + 1
+    part = _spread(tl.zeros((R,), tl.int32), R, S) + tl.arange(0, R * S) % S
+    begin = first + part * CHUNK
+    x_row = x + _spread(x_start, R, S)
+    y_row = y + _spread(y_start, R, S)
+    row_fits = _spread(fits.to(tl.int32), R, S) == 1
+    row_shift = _spread(shift, R, S)
+    nothing = tl.broadcast_to(_nothing(), (R * S,))
+    counter = _empty(nothing, LEVELS)
+    tiles = CHUNK // BI if S > 1 else tl.minimum(tl.cdiv(n - first, BI), CHUNK // BI)
+    for t in range(0, tiles):
+        i = (begin + t * BI)[:, None] + tl.arange(0, BI)[None, :]
+        here = row_fits[:, None] & (i < n)
+        v = tl.load(x_row[:, None] + i, mask=here, other=0.0).to(tl.float32)
+        w = v
+        if KIND == "product":
+            w = tl.load(y_row[:, None] + i, mask=here, other=0.0).to(tl.float32)
+        leaf = tl.where(here, _leaf(v, w, row_shift[:, None], KIND), _nothing())
+        counter = _count(counter, _fold(leaf, R * S, BI), t, LEVELS)
+    return _fold(tl.reshape(_total(counter, tiles, nothing, LEVELS), (R, S)), R, S)
+
+
+@triton.jit
+def sum_rows(x, y, out, rows, n, x_stride, y_stride, divisor, SPAN: tl.constexpr, KIND: tl.constexpr,
+             DIVIDE: tl.constexpr, BO: tl.constexpr, BI: tl.constexpr, S: tl.constexpr):
+    """out[row, part] = tree over x[row, i], i in part * SPAN ...; parts are the second grid axis.
+
+    KIND "value", "square" or "product" (with y[row, i]); DIVIDE: divided by `divisor`, rounded once.
+    """
+    row = tl.program_id(0) * BO + tl.arange(0, BO)
+    fits = row < rows
+    first = tl.program_id(1) * SPAN
+    wide = row.to(tl.int64)
+    none = tl.zeros((BO,), tl.float32)
+    if SPAN == BI:
+        i = first + tl.arange(0, BI)
+        here = fits[:, None] & (i < n)[None, :]
+        v = tl.load(x + (wide * x_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
+        w = v
+        if KIND == "product":
+            w = tl.load(y + (wide * y_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
+        total = _fold(tl.where(here, _leaf(v, w, none[:, None], KIND), _nothing()), BO, BI)
+    else:
+        total = _tree(x, wide * x_stride, y, wide * y_stride, first, n, fits, none, SPAN, BO, BI, S, KIND)
+    if DIVIDE:
+        total = tl.div_rn(total, tl.full((BO,), 1.0, tl.float32) * divisor)
+    tl.store(out + wide * tl.num_programs(1) + tl.program_id(1), total.to(out.dtype.element_ty), mask=fits)
+
+
+@triton.jit
+def sum_columns(x, out, n, columns, x_stride, divisor, SPAN: tl.constexpr, DIVIDE: tl.constexpr, BO: tl.constexpr,
+                U: tl.constexpr, S: tl.constexpr):
+    """out[part, column] = tree over x[i, column], i in part * SPAN ...; parts are the second grid axis.
+
+    Each thread adds U rows at a time in registers; S parts of the span are summed side by side.
+    """
+    CHUNK: tl.constexpr = SPAN // S
+    LEVELS: tl.constexpr = _log2(CHUNK // U) + 1
+    column = tl.program_id(0) * BO + tl.arange(0, BO)
+    first = tl.program_id(1) * SPAN
+    begin = first + tl.arange(0, S) * CHUNK
+    fits = column < columns
+    nothing = tl.broadcast_to(_nothing(), (S, BO))
+    counter = _empty(nothing, LEVELS)
+    tiles = CHUNK // U if S > 1 else tl.minimum(tl.cdiv(n - first, U), CHUNK // U)
+    for t in range(0, tiles):
+        values = ()
+        for u in tl.static_range(U):
+            i = begin + t * U + u
+            here = (i < n)[:, None] & fits[None, :]
+            v = tl.load(x + (i.to(tl.int64) * x_stride)[:, None] + column[None, :], mask=here, other=0.0)
+            values = values + (tl.where(here, v.to(tl.float32), _nothing()),)
+        for level in tl.static_range(_log2(U)):
+            sums = ()
+            for k in tl.static_range(U >> (level + 1)):
+                sums = sums + (values[2 * k] + values[2 * k + 1],)
+            values = sums
+        counter = _count(counter, values[0], t, LEVELS)
+    total = _fold_first(_total(counter, tiles, nothing, LEVELS), S, BO)
+    if DIVIDE:
+        total = tl.div_rn(total, tl.full((BO,), 1.0, tl.float32) * divisor)
+    tl.store(out + tl.program_id(1).to(tl.int64) * columns + column, total.to(out.dtype.element_ty), mask=fits)
+
+
+@triton.jit
+def var_rows(x, out, rows, n, x_stride, divisor, SPAN: tl.constexpr, BO: tl.constexpr, BI: tl.constexpr, S: tl.constexpr):
+    """out[row] = tree over (x - mean)**2, divided by `divisor`; the mean is the tree over x, divided by n."""
+    row = tl.program_id(0) * BO + tl.arange(0, BO)
+    fits = row < rows
+    wide = row.to(tl.int64)
+    one = tl.full((BO,), 1.0, tl.float32)
+    if SPAN == BI:
+        i = tl.arange(0, BI)
+        here = fits[:, None] & (i < n)[None, :]
+        v = tl.load(x + (wide * x_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
+        center = tl.div_rn(_fold(tl.where(here, v, _nothing()), BO, BI), one * n)
+        total = _fold(tl.where(here, _leaf(v, v, center[:, None], "centered"), _nothing()), BO, BI)
+    else:
+        start = wide * x_stride
+        center = tl.div_rn(_tree(x, start, x, start, 0, n, fits, 0.0 * one, SPAN, BO, BI, S, "value"), one * n)
+        total = _tree(x, start, x, start, 0, n, fits, center, SPAN, BO, BI, S, "centered")
+    tl.store(out + wide, tl.div_rn(total, one * divisor).to(out.dtype.element_ty), mask=fits)
+
+
+@triton.jit
+def softmax_rows(x, out, rows, n, x_stride, out_stride, SPAN: tl.constexpr, BO: tl.constexpr, BI: tl.constexpr,
+                 S: tl.constexpr):
+    """out[row, i] = exp(x - max) / tree over exp(x - max). The maximum has no order."""
+    row = tl.program_id(0) * BO + tl.arange(0, BO)
+    fits = row < rows
+    wide = row.to(tl.int64)
+    if SPAN == BI:
+        i = tl.arange(0, BI)
+        here = fits[:, None] & (i < n)[None, :]
+        v = tl.load(x + (wide * x_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
+        top = tl.max(tl.where(here, v, float("-inf")), axis=1)
+        e = _leaf(v, v, top[:, None], "exp")
+        total = _fold(tl.where(here, e, _nothing()), BO, BI)
+        tl.store(out + (wide * out_stride)[:, None] + i[None, :], (e / total[:, None]).to(out.dtype.element_ty), mask=here)
+    else:
+        largest = tl.full((BO, BI), float("-inf"), tl.float32)
+        for t in range(0, tl.cdiv(n, BI)):
+            i = t * BI + tl.arange(0, BI)
+            here = fits[:, None] & (i < n)[None, :]
+            v = tl.load(x + (wide * x_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
+            largest = tl.maximum(largest, tl.where(here, v, float("-inf")))
+        top = tl.max(largest, axis=1)
+        start = wide * x_stride
+        total = _tree(x, start, x, start, 0, n, fits, top, SPAN, BO, BI, S, "exp")
+        for t in range(0, tl.cdiv(n, BI)):
+            i = t * BI + tl.arange(0, BI)
+            here = fits[:, None] & (i < n)[None, :]
+            v = tl.load(x + (wide * x_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
+            e = _leaf(v, v, top[:, None], "exp")
+            tl.store(out + (wide * out_stride)[:, None] + i[None, :], (e / total[:, None]).to(out.dtype.element_ty), mask=here)
+
+
+@triton.jit
+def _normalized(v, scale, weight):
+    return libdevice.mul_rn(libdevice.mul_rn(v, scale), weight)
+
+
+@triton.jit
+def rms_norm_rows(x, weight, out, rows, n, x_stride, out_stride, eps, SPAN: tl.constexpr, BO: tl.constexpr,
+                  BI: tl.constexpr, S: tl.constexpr):
+    """out[row, i] = x * rsqrt(tree over x**2 / n + eps) * weight[i]."""
+    row = tl.program_id(0) * BO + tl.arange(0, BO)
+    fits = row < rows
+    wide = row.to(tl.int64)
+    one = tl.full((BO,), 1.0, tl.float32)
+    if SPAN == BI:
+        i = tl.arange(0, BI)
+        here = fits[:, None] & (i < n)[None, :]
+        v = tl.load(x + (wide * x_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
+        g = tl.load(weight + i, mask=i < n, other=0.0).to(tl.float32)
+        total = _fold(tl.where(here, _leaf(v, v, v, "square"), _nothing()), BO, BI)
+        scale = tl.rsqrt(tl.div_rn(total, one * n) + eps)
+        y = _normalized(v, scale[:, None] + tl.zeros((BO, BI), tl.float32), g[None, :] + tl.zeros((BO, BI), tl.float32))
+        tl.store(out + (wide * out_stride)[:, None] + i[None, :], y.to(out.dtype.element_ty), mask=here)
+    else:
+        start = wide * x_stride
+        total = _tree(x, start, x, start, 0, n, fits, 0.0 * one, SPAN, BO, BI, S, "square")
+        scale = tl.rsqrt(tl.div_rn(total, one * n) + eps)
+        for t in range(0, tl.cdiv(n, BI)):
+            i = t * BI + tl.arange(0, BI)
+            here = fits[:, None] & (i < n)[None, :]
+            v = tl.load(x + (wide * x_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
+            g = tl.load(weight + i, mask=i < n, other=0.0).to(tl.float32)
+            y = _normalized(v, scale[:, None] + tl.zeros((BO, BI), tl.float32), g[None, :] + tl.zeros((BO, BI), tl.float32))
+            tl.store(out + (wide * out_stride)[:, None] + i[None, :], y.to(out.dtype.element_ty), mask=here)
+
+
+# The functions on tensors.
+
+_TILE = 16384  # elements of the largest tile that is folded at once
+
+
+def _power(n: int) -> int:
+    """The smallest power of two that is at least n."""
+    return 1 << max(0, n - 1).bit_length()
+
+
+def space(op: str, n: int) -> List[triton.Config]:
+    """Configurations of `op` for an axis of n elements; all return the same bits.
+
+    op: "sum", "mean", "var", "dot_rows", "softmax", "rms_norm"; "sum_columns" and "mean_columns" along the first axis.
+    Constants: BO rows or columns a program, BI elements a tile (U rows in registers), S parts side by side, SPAN
+    elements of the axis a program (less than the axis: a second pass adds the parts).
+    """
+    whole = _power(n)
+    if op in ("sum_columns", "mean_columns"):
+        found = [dict(BO=bo, U=u, S=s, SPAN=span) for bo in (32, 64, 128, 256, 512) for u in (4, 8, 16)
+                 for s in (1, 2, 4, 8, 16) if u * s <= whole and 256 <= bo * s <= 2048
+                 for span in sorted({max(whole // parts, u * s) for parts in (1, 8, 32)}, reverse=True)]
+        return [triton.Config(c, num_warps=w) for c in found for w in (2, 4, 8) if c["BO"] * c["S"] >= 32 * w]
+    if op not in ("sum", "mean", "var", "dot_rows", "softmax", "rms_norm"):
+        raise ValueError(f"no operation {op!r}")
+    spans = [whole] if op in ("var", "softmax", "rms_norm") else sorted({whole, max(whole // 8, 2048)} & {whole, whole // 8})
+    found = [dict(BO=bo, BI=bi, S=s, SPAN=span) for span in spans for bo in (1, 2, 4, 8, 16) for s in (1, 4, 16)
+             for bi in sorted({span // s, 1024, 256, 64}) if 16 <= bi and bi * s <= span and bo * s * bi <= _TILE]
+    found = [c for c in found if (c["S"] == 1 or c["BI"] < c["SPAN"]) and c["SPAN"] // c["S"] // c["BI"] <= 256]
+    return [triton.Config(c, num_warps=w) for c in found for w in (1, 2, 4, 8, 16)
+            if 2 <= c["BO"] * c["S"] * c["BI"] // (32 * w) <= 64]
+
+
+_tuned: Dict[Any, triton.Config] = {}
+
+
+def _config(op: str, outer: int, n: int, dtype: Any, given: Optional[triton.Config]) -> triton.Config:
+    return given or _tuned.get((op, outer, n, dtype)) or _guess(op, outer, n)
+
+
+def _guess(op: str, outer: int, n: int) -> triton.Config:
+    """A configuration that is rarely far from the best."""
+    whole = _power(n)
+    if op in ("sum_columns", "mean_columns"):
+        s = min(8, max(1, whole // 16))
+        u = min(16, whole // s)
+        parts = min(32, max(1, whole // (u * s))) if outer < 64 * 264 else 1
+        return triton.Config(dict(BO=64, U=u, S=s, SPAN=max(whole // parts, u * s)), num_warps=4)
+    if whole <= _TILE:
+        bo = max(1, min(16, 2048 // whole))
+        return triton.Config(dict(BO=bo, BI=max(whole, 1), S=1, SPAN=whole), num_warps=max(1, min(16, bo * whole // 512)))
+    return triton.Config(dict(BO=1, BI=4096, S=1, SPAN=whole), num_warps=8)
+
+
+def tune(function: Any, *args: Any, **keywords: Any) -> triton.Config:
+    """Times the whole space of `function`, such as ops.sum, on these arguments, and uses the best for their shapes from
+    now on. The bits stay what they are."""
+    from triton.testing import do_bench
+
+    op, outer, n, dtype = _subject(function, args[0], keywords.get("dim", args[1] if function in (sum, mean) and len(args) > 1 else -1))
+    times = {}
+    for config in space(op, n):
+        try:
+            times[config] = do_bench(lambda: function(*args, **keywords, config=config))
+        except triton.runtime.errors.OutOfResources:
+            continue
+    best = _tuned[op, outer, n, dtype] = min(times, key=times.get)
+    return best
+
+
+def _subject(function: Any, x: Any, dim: int):
+    columns = function in (sum, mean) and x.ndim > 1 and dim in (0, -x.ndim)
+    n = x.shape[0] if columns else x.shape[-1]
+    return function.__name__ + ("_columns" if columns else ""), x.numel() // max(n, 1), n, x.dtype
+
+
+def _check(x: Any, n: int) -> None:
+    if n == 0:
+        raise ValueError("the axis is empty")
+    if not x.is_floating_point() or x.dtype.itemsize > 4:
+        raise TypeError(f"{x.dtype}: a floating-point type of at most 32 bits is expected")
+
+
+def _reduce(op: str, x: Any, y: Any, kind: str, dim: int, divide: bool, dtype: Any, given: Optional[triton.Config]) -> Any:
+    import torch
+
+    columns = op.endswith("_columns")
+    n = x.shape[0] if columns else x.shape[-1]
+    _check(x, n)
+    flat = x.reshape(n, -1) if columns else x.reshape(-1, n)
+    flat = flat if flat.stride(-1) == 1 else flat.contiguous()
+    outer = flat.shape[1] if columns else flat.shape[0]
+    config = _config(op, outer, n, x.dtype, given)
+    span = config.kwargs["SPAN"]
+    parts = -(-n // span)
+    shape = x.shape[1:] if columns else x.shape[:-1]
+    out = torch.empty(outer, dtype=dtype or x.dtype, device=x.device)
+    partial = out if parts == 1 else torch.empty(outer * parts, dtype=torch.float32, device=x.device)
+    run = {**config.kwargs, "num_warps": config.num_warps}
+    grid = (-(-outer // run["BO"]), parts)
+    if outer and columns:
+        sum_columns[grid](flat, partial, n, outer, flat.stride(0), float(n), DIVIDE=divide and parts == 1, **run)
+    elif outer:
+        flat_y, y_stride = flat, 0
+        if y is not None:
+            flat_y = y.contiguous() if y.ndim == 1 else y.reshape(-1, n).contiguous()
+            y_stride = 0 if y.ndim == 1 else flat_y.stride(0)
+        sum_rows[grid](flat, flat_y, partial, outer, n, flat.stride(0), y_stride, float(n), KIND=kind,
+                       DIVIDE=divide and parts == 1, **run)
+    if outer and parts > 1:
+        _second_pass(columns, partial, out, outer, parts, float(n), divide)
+    return out.reshape(shape)
+
+
+def _second_pass(columns: bool, partial: Any, out: Any, outer: int, parts: int, divisor: float, divide: bool) -> None:
+    whole = _power(parts)
+    if columns:
+        bo = 64
+        sum_columns[(-(-outer // bo), 1)](partial, out, parts, outer, outer, divisor, SPAN=whole, DIVIDE=divide, BO=bo,
+                                          U=min(whole, 8), S=1, num_warps=2)
+    else:
+        bo = max(1, 256 // whole)
+        sum_rows[(-(-outer // bo), 1)](partial, partial, out, outer, parts, parts, 0, divisor, SPAN=whole, KIND="value",
+                                       DIVIDE=divide, BO=bo, BI=whole, S=1, num_warps=1)
+
+
+def sum(x: Any, dim: int = -1, *, dtype: Any = None, config: Optional[triton.Config] = None) -> Any:
+    """Sum over the last or the first axis. dtype: of the result, default x's."""
+    return _reduce(_along(x, dim, "sum"), x, None, "value", dim, False, dtype, config)
+
+
+def mean(x: Any, dim: int = -1, *, dtype: Any = None, config: Optional[triton.Config] = None) -> Any:
+    """The sum divided by the length, rounded once."""
+    return _reduce(_along(x, dim, "mean"), x, None, "value", dim, True, dtype, config)
+
+
+def _along(x: Any, dim: int, op: str) -> str:
+    if dim in (-1, x.ndim - 1):
+        return op
+    if dim in (0, -x.ndim):
+        return op + "_columns"
+    raise ValueError(f"dim {dim}: only the last and the first axis are reduced; move the axis first")
+
+
+def dot_rows(x: Any, y: Any, *, dtype: Any = None, config: Optional[triton.Config] = None) -> Any:
+    """Sum over the last axis of x * y, each product rounded to fp32; y has the shape of x, or its last axis."""
+    if y.shape not in (x.shape, x.shape[-1:]):
+        raise ValueError(f"shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit")
+    return _reduce("dot_rows", x, y, "product", -1, False, dtype, config)
+
+
+def _rows(op: str, x: Any, config: Optional[triton.Config]):
+    n = x.shape[-1]
+    _check(x, n)
+    flat = x.reshape(-1, n)
+    flat = flat if flat.stride(-1) == 1 else flat.contiguous()
+    chosen = _config(op, flat.shape[0], n, x.dtype, config)
+    run = {**chosen.kwargs, "num_warps": chosen.num_warps}
+    if run["SPAN"] != _power(n):
+        raise ValueError(f"SPAN {run['SPAN']} does not fit an axis of {n}")
+    return flat, n, run, (-(-flat.shape[0] // run["BO"]),)
+
+
+def var(x: Any, *, correction: int = 1, dtype: Any = None, config: Optional[triton.Config] = None) -> Any:
+    """Variance over the last axis, in two passes over the data: about the mean, divided by n - correction."""
+    import torch
+
+    flat, n, run, grid = _rows("var", x, config)
+    out = torch.empty(flat.shape[0], dtype=dtype or x.dtype, device=x.device)
+    if flat.shape[0]:
+        divisor = float(n - correction) if n > correction else math.nan
+        var_rows[grid](flat, out, flat.shape[0], n, flat.stride(0), divisor, **run)
+    return out.reshape(x.shape[:-1])
+
+
+def softmax(x: Any, *, config: Optional[triton.Config] = None) -> Any:
+    """Softmax over the last axis."""
+    import torch
+
+    flat, n, run, grid = _rows("softmax", x, config)
+    out = torch.empty(flat.shape, dtype=x.dtype, device=x.device)
+    if flat.shape[0]:
+        softmax_rows[grid](flat, out, flat.shape[0], n, flat.stride(0), n, **run)
+    return out.reshape(x.shape)
+
+
+def rms_norm(x: Any, weight: Any, *, eps: float = 1e-6, config: Optional[triton.Config] = None) -> Any:
+    """x / sqrt(mean of x**2 over the last axis + eps) * weight."""
+    import torch
+
+    flat, n, run, grid = _rows("rms_norm", x, config)
+    if tuple(weight.shape) != (n,):
+        raise ValueError(f"weight of shape {tuple(weight.shape)} does not fit an axis of {n}")
+    out = torch.empty(flat.shape, dtype=x.dtype, device=x.device)
+    if flat.shape[0]:
+        rms_norm_rows[grid](flat, weight.contiguous(), out, flat.shape[0], n, flat.stride(0), n, eps, **run)
+    return out.reshape(x.shape)
