@@ -9,7 +9,7 @@ import free_ops
 from samebits.triton import ops
 from tuning_cases import random
 
-PINNED, FREE = 44, 28  # configurations of each at most
+PINNED, FREE = 42, 24  # configurations of each at most
 
 
 @dataclasses.dataclass

@@ -19,6 +19,7 @@ import json
 import os
 import pathlib
 import sys
+import tempfile
 import time
 import traceback
 
@@ -140,7 +141,8 @@ def tuning(options, begin, device):
             continue
         case = make()
         try:
-            row = tune_case(case, options.out / "signatures")
+            with tempfile.TemporaryDirectory() as folder:
+                row = tune_case(case, folder)
         except Exception:
             traceback.print_exc()
             row = {"kernel": case.name, "failed": traceback.format_exc().splitlines()[-1]}
@@ -188,7 +190,7 @@ def race(sides):
     for variants in sides.values():
         for variant in variants:
             try:
-                coarse[variant.name] = milliseconds(variant, 4)
+                coarse[variant.name] = milliseconds(variant, 2)
             except triton.runtime.errors.OutOfResources:
                 continue
     best = {}

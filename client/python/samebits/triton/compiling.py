@@ -11,7 +11,7 @@ import samebits
 from samebits.triton.binding import Bound
 from samebits.v1 import launch_pb2
 
-_STALL_SECONDS = 300.0  # without one compiled kernel: then threads take over
+_STALL_SECONDS = 60.0  # without one compiled kernel: then threads take over
 _work: Sequence[Bound] = ()
 
 
