@@ -163,6 +163,37 @@ void AddServe(CLI::App* app, Builder* b) {
                 "Permit an address other than loopback, without encryption or authentication");
 }
 
+void AddDescriptor(CLI::App* sub, GemmOptions* o) {
+  sub->add_option("descriptor", o->desc, "A descriptor's text, or @FILE")->type_name("DESC")->required();
+  sub->add_option("--sm", o->sm, "Architecture of the matrix units, 90 for sm_90")
+      ->check(CLI::Range(1, 999).description(""))
+      ->type_name("SM");
+}
+
+void AddEmulate(CLI::App* gemm, Builder* b, GemmOptions* o) {
+  CLI::App* sub = AddCommand(gemm, b, Command::kGemmEmulate, "emulate", "Compute what a descriptor computes, bit for bit",
+                             kGemmEmulateHelp);
+  AddDescriptor(sub, o);
+  sub->get_option("--sm")->required();
+  const auto size = [&](const char* name, int64_t* value, const char* what) {
+    sub->add_option(name, *value, what)->type_name("N")->required();
+  };
+  size("--m", &o->m, "Rows of A");
+  size("--n", &o->n, "Rows of B");
+  size("--k", &o->k, "Length of their rows");
+  const auto file = [&](const char* name, std::string* value, const char* what) {
+    return sub->add_option(name, *value, what)->type_name("FILE");
+  };
+  file("--a", &o->a, "A: m x k elements, row-major, little-endian")->required();
+  file("--b", &o->b, "B: n x k elements")->required();
+  file("--c", &o->c, "C: m x n elements of the output's type, where the descriptor adds beta * C");
+  file("--bias", &o->bias, "n elements of the output's type, where the descriptor adds a bias");
+  file("--out", &o->out, "Output: m x n elements")->required();
+  sub->add_option("--alpha", o->alpha, "Factor of the product, where the descriptor has one")->type_name("X");
+  sub->add_option("--beta", o->beta, "Factor of C")->type_name("X");
+  AddThreads(sub, "--threads", &o->threads, "Threads; default: one per core");
+}
+
 void AddGemm(CLI::App* app, Builder* b) {
   CLI::App* gemm = app->add_subcommand("gemm", "Arithmetic of matrix products");
   gemm->require_subcommand(1);
@@ -172,6 +203,17 @@ void AddGemm(CLI::App* app, Builder* b) {
                                "Replay hardware results on the models of matrix units", kGemmCheckVectorsHelp);
   AddChoice(check, "--format", &b->format, {"human", "json"}, "Form of the answer");
   check->add_option("folder", o.folder, "Folder of the published vectors")->type_name("DIR")->required();
+  CLI::App* describe = AddCommand(gemm, b, Command::kGemmDescribe, "describe", "Say what a descriptor means", kGemmDescribeHelp);
+  AddChoice(describe, "--format", &b->format, {"human", "json"}, "Form of the answer");
+  AddDescriptor(describe, &o);
+  describe->add_option("--k", o.k, "Length of the contracted axis; with --sm: the observable form")->type_name("K");
+  AddEmulate(gemm, b, &o);
+  CLI::App* simulate = AddCommand(gemm, b, Command::kGemmSimulate, "simulate",
+                                  "Recover random hidden descriptors from a simulated library", kGemmSimulateHelp);
+  simulate->add_option("--count", o.count, "Hidden descriptors")->check(CLI::Range(1, 1000000).description(""))->type_name("N");
+  simulate->add_option("--seed", o.seed, "Descriptor i is drawn from SEED + i")->type_name("SEED");
+  simulate->add_flag("--no-defects", o.no_defects, "No library drops the tail of K");
+  AddThreads(simulate, "--threads", &o.threads, "Threads; default: one per core");
 }
 
 void AddCi(CLI::App* app, Builder* b) {

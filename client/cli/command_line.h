@@ -25,6 +25,9 @@ enum class Command : uint8_t {
   kManual,
   kVersion,
   kGemmCheckVectors,
+  kGemmDescribe,
+  kGemmEmulate,
+  kGemmSimulate,
 };
 enum class Format : uint8_t { kHuman, kJson };
 
@@ -42,7 +45,16 @@ struct ServeOptions {
 
 // Options of the commands `gemm ...`.
 struct GemmOptions {
-  std::string folder;  // check-vectors
+  std::string folder;                // check-vectors
+  std::string desc;                  // a descriptor's text, or @FILE
+  int sm = 0;                        // architecture of the matrix units; 0: not given
+  int64_t m = 0, n = 0, k = -1;      // shape; k < 0: not given
+  std::string a, b, c, bias, out;    // files
+  double alpha = 1, beta = 0;
+  int threads = 0;                   // 0: one per core
+  int64_t count = 100;               // simulate: hidden descriptors
+  uint64_t seed = 0;
+  bool no_defects = false;
 };
 
 // Options of `ci check`.

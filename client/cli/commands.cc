@@ -32,6 +32,12 @@ ExitCode Dispatch(const CommandLine& line) {
       return RunInspect(line);
     case Command::kGemmCheckVectors:
       return RunGemmCheckVectors(line);
+    case Command::kGemmDescribe:
+      return RunGemmDescribe(line);
+    case Command::kGemmEmulate:
+      return RunGemmEmulate(line);
+    case Command::kGemmSimulate:
+      return RunGemmSimulate(line);
     case Command::kCiCheck:
       return RunCiCheck(line);
     case Command::kCompletion:

@@ -25,6 +25,9 @@ ExitCode RunCiCheck(const CommandLine& line);
 ExitCode RunServe(const CommandLine& line);
 ExitCode RunVersion(const CommandLine& line);
 ExitCode RunGemmCheckVectors(const CommandLine& line);
+ExitCode RunGemmDescribe(const CommandLine& line);
+ExitCode RunGemmEmulate(const CommandLine& line);
+ExitCode RunGemmSimulate(const CommandLine& line);
 
 // The backend that the command line names.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const CommandLine& line);

@@ -104,6 +104,30 @@ Logs: one JSON object a line on standard error.)";
 inline constexpr char kGemmHelp[] =
     R"(These commands run in this process, without a server. Reference: docs/gemm.md.)";
 
+inline constexpr char kGemmDescribeHelp[] =
+    R"(Example:
+  samebits gemm describe 'gemm/1 types=f16,f16,f32,f16 instruction=wgmma:16 family=split_k cuts=contiguous:192x3' \
+      --k 576 --sm 90
+
+Prints the descriptor in canonical form, a sentence, and its digest; with --k and --sm also the digest of what can be
+observed at that K on that architecture: equal ones owe the same bits. Exit codes: 0; 2 usage or input error.)";
+
+inline constexpr char kGemmEmulateHelp[] =
+    R"(Example:
+  samebits gemm emulate @desc.txt --sm 90 --m 64 --n 128 --k 576 --a a.bin --b b.bin --out d.bin
+
+Computes D = A * B^T on the CPU. Files are packed little-endian elements without a header; the contracted axis is
+contiguous in A (m x k) and B (n x k). Exit codes: 0 written; 2 usage or input error, or arithmetic that is not
+established.)";
+
+inline constexpr char kGemmSimulateHelp[] =
+    R"(Example:
+  samebits gemm simulate --count 5000
+
+Draws hidden descriptors with shapes and architectures, recovers each from the bytes that a simulated library returns,
+and compares: the bytes on 100 fresh draws, and the observable form. Prints a table by family, and every descriptor that
+is not recovered. Exit codes: 0 all recovered; 1 some not; 2 usage error.)";
+
 inline constexpr char kGemmCheckVectorsHelp[] =
     R"(Example:
   samebits gemm check-vectors model_validation

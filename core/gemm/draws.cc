@@ -1,5 +1,6 @@
 // Random operands.
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <random>
@@ -20,14 +21,23 @@ double Normal(std::mt19937_64& random) {
 }  // namespace
 
 std::vector<uint64_t> DrawPatterns(FormatId type, int64_t count, uint64_t seed, int draw) {
+  // Many elements are picks from a table of random values.
+  constexpr int64_t kTableBits = 10;
   std::mt19937_64 random(seed);
   const auto& format = FormatOf(type);
-  std::vector<uint64_t> patterns(count);
-  for (uint64_t& pattern : patterns) {
+  std::vector<uint64_t> table(std::min(count, int64_t{1} << kTableBits));
+  for (uint64_t& pattern : table) {
     double value = Normal(random);
     if (draw % 3 == 1) value = std::ldexp(value, static_cast<int>(random() % 7) - 3);
     if (draw % 3 == 2) value = value < 0 ? -1 - std::floor(-2 * value) * 0.5 : 1 + std::floor(2 * value) * 0.25;
     pattern = ConvertFloat(format, softfloat::kF64, std::bit_cast<uint64_t>(value), softfloat::Rounding::kRn);
+  }
+  if (count <= int64_t{1} << kTableBits) return table;
+  std::vector<uint64_t> patterns(count);
+  uint64_t word = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    word = i % 6 == 0 ? random() : word >> kTableBits;
+    patterns[i] = table[word & ((uint64_t{1} << kTableBits) - 1)];
   }
   return patterns;
 }

@@ -1,11 +1,9 @@
 #include "core/gemm/operand.h"
 
-#include <bit>
 #include <cassert>
+#include <cmath>
 #include <cstring>
-#include <memory>
 
-#include "core/softfloat/convert.h"
 #include "core/softfloat/matrix_unit.h"
 
 namespace samebits::gemm {
@@ -41,8 +39,10 @@ const std::vector<MatrixElement>* TableOf(FormatId type) {
   }
 }
 
-double ValueOf(const Format& format, uint64_t pattern) {
-  return std::bit_cast<double>(ConvertFloat(softfloat::kF64, format, pattern, softfloat::Rounding::kRn));
+// Of a zero or a finite element.
+double ValueOf(const MatrixElement& element, bool negative) {
+  if (element.kind == Number::Kind::kZero) return negative ? -0.0 : 0.0;
+  return std::ldexp(static_cast<double>(element.significand), element.exponent - element.fraction_bits);
 }
 
 }  // namespace
@@ -84,8 +84,7 @@ Operand::Operand(FormatId type, int64_t rows, int64_t k, std::vector<uint64_t> p
         table != nullptr ? (*table)[patterns_[i] & format.mask()] : softfloat::DecodeElement(format, patterns_[i]);
     if (element.kind == Number::Kind::kNan || element.kind == Number::Kind::kInfinity) special_[i / k] = 1;
     if (scalar) {
-      values_[i] = element.kind == Number::Kind::kZero ? (IsNegative(format, patterns_[i]) ? -0.0 : 0.0)
-                                                       : ValueOf(format, patterns_[i]);
+      values_[i] = ValueOf(element, IsNegative(format, patterns_[i]));
     } else {
       significands_[i] = static_cast<int32_t>(element.significand);
       exponents_[i] = element.exponent;

@@ -200,30 +200,41 @@ Panel::Panel(const Plan& plan, const Operand& a, const Operand& b, std::span<con
     a32_.assign(size, 0), b32_.assign(size, 0);
   }
   for (size_t lane = 0; lane < outputs.size(); ++lane) {
-    const auto [row, column] = outputs[lane];
-    if (a.special(row) || b.special(column)) {
-      special_ |= 1u << lane;
-      continue;
-    }
-    if (matrix) {
-      const int32_t *sa = a.significands(row), *sb = b.significands(column);
-      const int16_t *ea = a.exponents(row), *eb = b.exponents(column);
-      for (int64_t i = 0; i < k; ++i) {
-        const int32_t product = sa[i] * sb[i];
-        significands_[i * kLanes + lane] = product;
-        if (product != 0) exponents_[i * kLanes + lane] = static_cast<int16_t>(ea[i] + eb[i]);
-      }
-      continue;
-    }
-    const double *va = a.values(row), *vb = b.values(column);
-    for (int64_t i = 0; i < k; ++i) {
-      const size_t at = i * kLanes + lane;
-      if (wide) {
-        a64_[at] = va[i], b64_[at] = vb[i];
+    if (a.special(outputs[lane].row) || b.special(outputs[lane].column)) special_ |= 1u << lane;
+  }
+  constexpr int64_t kBlock = 32;  // lanes are interleaved block by block, which stays in the cache
+  for (int64_t begin = 0; begin < k; begin += kBlock) {
+    const int64_t end = std::min(k, begin + kBlock);
+    for (size_t lane = 0; lane < outputs.size(); ++lane) {
+      if ((special_ >> lane & 1) != 0) continue;
+      if (matrix) {
+        FillMatrix(a, b, outputs[lane], lane, begin, end);
+      } else if (wide) {
+        FillScalar(a, b, outputs[lane], lane, begin, end, &a64_, &b64_);
       } else {
-        a32_[at] = static_cast<float>(va[i]), b32_[at] = static_cast<float>(vb[i]);
+        FillScalar(a, b, outputs[lane], lane, begin, end, &a32_, &b32_);
       }
     }
+  }
+}
+
+void Panel::FillMatrix(const Operand& a, const Operand& b, Output output, size_t lane, int64_t begin, int64_t end) {
+  const int32_t *sa = a.significands(output.row), *sb = b.significands(output.column);
+  const int16_t *ea = a.exponents(output.row), *eb = b.exponents(output.column);
+  for (int64_t i = begin; i < end; ++i) {
+    const int32_t product = sa[i] * sb[i];
+    significands_[i * kLanes + lane] = product;
+    if (product != 0) exponents_[i * kLanes + lane] = static_cast<int16_t>(ea[i] + eb[i]);
+  }
+}
+
+template <typename Real>
+void Panel::FillScalar(const Operand& a, const Operand& b, Output output, size_t lane, int64_t begin, int64_t end,
+                       std::vector<Real>* x, std::vector<Real>* y) {
+  const double *va = a.values(output.row), *vb = b.values(output.column);
+  for (int64_t i = begin; i < end; ++i) {
+    (*x)[i * kLanes + lane] = static_cast<Real>(va[i]);
+    (*y)[i * kLanes + lane] = static_cast<Real>(vb[i]);
   }
 }
 

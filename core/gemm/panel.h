@@ -24,6 +24,11 @@ class Panel {
   uint32_t Run(const Plan& plan, std::array<uint64_t, kLanes>* results) const;
 
  private:
+  void FillMatrix(const Operand& a, const Operand& b, Output output, size_t lane, int64_t begin, int64_t end);
+  template <typename Real>
+  void FillScalar(const Operand& a, const Operand& b, Output output, size_t lane, int64_t begin, int64_t end,
+                  std::vector<Real>* x, std::vector<Real>* y);
+
   uint32_t special_ = 0;
   int product_fraction_bits_ = 0;
   // matrix: significand of the product, and its exponent (a zero product's is the unit's zero_exponent)

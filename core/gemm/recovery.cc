@@ -259,7 +259,7 @@ class Investigation {
       return Boundary(h, n, i);
     };
     const auto clamp = [&](int64_t place) { return std::clamp<int64_t>(place, 0, n - 1); };
-    LocalProbe probe = RandomProbe(n);
+    LocalProbe probe{0, Random(1, n - 1), {}};
     const int64_t at = boundary();
     const int64_t shapes[][2] = {{at - 1, at}, {at, at + 1}, {0, at}, {0, at - 1}, {at - 2, at - 1}, {at, boundary()},
                                  {at - 1, boundary() - 1}};
@@ -274,8 +274,7 @@ class Investigation {
       const int64_t place = clamp(from + Random(-reach, reach));
       if (place != probe.p && place != probe.q) small.insert(place);
     }
-    if (!small.empty()) probe.small.assign(small.begin(), small.end());
-    std::erase_if(probe.small, [&](int64_t place) { return place == probe.p || place == probe.q; });
+    probe.small.assign(small.begin(), small.end());
     return probe;
   }
 
@@ -334,6 +333,7 @@ class Investigation {
       sample.push_back(alive[alive.size() - 1 <= rivals ? 1 + i : i < rivals / 2 ? 1 + i : Random(1, alive.size() - 1)]);
     }
     for (const Hypothesis& rival : sample) {
+      if (scored.size() >= count + 8) break;
       for (int tries = 0; tries < (rivals < 8 ? 300 : 24); ++tries) {
         LocalProbe probe = BoundaryProbe(top, rival, n);
         if (Conflicts(top, rival, n, probe) == 0) continue;
@@ -651,7 +651,7 @@ class Investigation {
       return std::count_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.mismatches == 0; });
     };
     // one output says little: as many launches again where several candidates are left
-    for (int i = 0; i < options_.draws || (survivors() > 1 && i < 4 * options_.draws); ++i) {
+    for (int i = 0; i < options_.draws || (survivors() > 1 && i < 4 * options_.draws && result_.outputs_compared < 1000); ++i) {
       const absl::StatusOr<Draw> draw = Launch(i, false);
       if (!draw.ok()) return draw.status();
       result_.outputs_compared += static_cast<int64_t>(draw->outputs.size());

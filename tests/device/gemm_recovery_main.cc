@@ -23,6 +23,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "core/gemm/probe.h"
 #include "core/gemm/recovery.h"
 #include "workers/cuda/cublaslt_library.h"
 
@@ -117,6 +118,80 @@ class Shapes {
 
 std::string Quote(const std::string& text) { return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\""); }
 
+// "0*3 1*61 0*4": runs of equal bits; '?' for answers that are no sum of tiny values.
+std::string RunLengths(const std::string& bits) {
+  std::string text;
+  for (size_t i = 0; i < bits.size();) {
+    size_t end = i;
+    while (end < bits.size() && bits[end] == bits[i]) ++end;
+    absl::StrAppend(&text, text.empty() ? "" : " ", std::string(1, bits[i]), "*", end - i);
+    i = end;
+  }
+  return text;
+}
+
+// Raw observations for people, where recovery found nothing: which places a pair absorbs, and which neighbours absorb
+// place 0.
+class Walks {
+ public:
+  Walks(gemm::BlackBox* library, const GemmProblem& problem) : problem_(problem), prober_(library, problem, 64) {}
+
+  std::vector<std::string> All() {
+    std::vector<std::string> lines;
+    for (int64_t x = 1; x < problem_.k && launches_ < 120; x *= 2) lines.push_back(Set(0, x));
+    if (problem_.k > 600) lines.push_back(Set(problem_.k / 2, problem_.k / 2 + 1));
+    lines.push_back(Neighbours());
+    return lines;
+  }
+
+ private:
+  // Places up to 1024 absorbed by the pair (p, q).
+  std::string Set(int64_t p, int64_t q) {
+    std::vector<gemm::Probe> probes;
+    const int64_t small = prober_.small_per_probe(), end = std::min<int64_t>(problem_.k, 1024);
+    for (int64_t x = 0; x < end; x += small) {
+      gemm::Probe probe{p, q, {}};
+      for (int64_t y = x; y < std::min(end, x + small); ++y) {
+        if (y != p && y != q) probe.small.push_back(y);
+      }
+      probes.push_back(std::move(probe));
+    }
+    std::string bits(end, '-');
+    Ask(probes, [&](const gemm::Probe& probe, size_t i, char bit) { bits[probe.small[i]] = bit; });
+    return absl::StrCat("pair ", p, " ", q, " absorbs of the first ", end, ": ", RunLengths(bits));
+  }
+
+  // Whether the pair (m, m + 1) absorbs place 0, m from 1 on.
+  std::string Neighbours() {
+    std::vector<gemm::Probe> probes;
+    const int64_t end = std::min<int64_t>(problem_.k - 1, 4096);
+    for (int64_t m = 1; m < end; ++m) probes.push_back({m, m + 1, {0}});
+    std::string bits;
+    Ask(probes, [&](const gemm::Probe&, size_t, char bit) { bits.push_back(bit); });
+    return absl::StrCat("place 0 absorbed by neighbours from 1: ", RunLengths(bits));
+  }
+
+  template <typename Function>
+  void Ask(const std::vector<gemm::Probe>& probes, const Function& each) {
+    const size_t batch = prober_.probes_per_launch();
+    for (size_t i = 0; i < probes.size() && launches_ < 400; i += batch) {
+      const std::span<const gemm::Probe> some(&probes[i], std::min(batch, probes.size() - i));
+      const auto answers = prober_.Ask(some);
+      ++launches_;
+      if (!answers.ok()) return;
+      for (size_t j = 0; j < some.size(); ++j) {
+        for (size_t b = 0; b < some[j].small.size(); ++b) {
+          each(some[j], b, !(*answers)[j].valid ? '?' : ((*answers)[j].absorbed >> b & 1) != 0 ? '1' : '0');
+        }
+      }
+    }
+  }
+
+  const GemmProblem problem_;
+  gemm::Prober prober_;
+  int launches_ = 0;
+};
+
 struct Tally {
   int explained = 0, unexplained = 0, defects = 0, errors = 0;
   std::vector<int64_t> launches;
@@ -153,7 +228,9 @@ class Runner {
     tally.millis.push_back(millis);
     ++(recovery->explained ? tally.explained : tally.unexplained);
     if (recovery->summed_k != problem.k) ++tally.defects;
-    Write(types, shape, algorithm->ToString(), *recovery, millis);
+    std::vector<std::string> walks;
+    if (!recovery->explained && walked_++ < 40) walks = Walks(library_, problem).All();
+    Write(types, shape, algorithm->ToString(), *recovery, millis, walks);
     if (flags_.explain || !recovery->explained || recovery->summed_k != problem.k) Print(types, shape, *algorithm, *recovery);
   }
 
@@ -175,9 +252,10 @@ class Runner {
   }
 
   void Write(const std::string& types, const std::string& shape, const std::string& algorithm,
-             const gemm::Recovery& r, double millis) {
+             const gemm::Recovery& r, double millis, const std::vector<std::string>& walks) {
     std::vector<std::string> evidence;
     for (const std::string& line : r.evidence) evidence.push_back(Quote(line));
+    for (const std::string& line : walks) evidence.push_back(Quote(line));
     out_ << "{\"types\":" << Quote(types) << ",\"shape\":" << Quote(shape) << ",\"algorithm\":" << Quote(algorithm)
          << ",\"explained\":" << (r.explained ? "true" : "false") << ",\"desc\":" << Quote(gemm::ToText(r.desc))
          << ",\"summed_k\":" << r.summed_k << ",\"launches\":" << r.launches
@@ -201,7 +279,7 @@ class Runner {
   const Flags flags_;
   std::ofstream out_;
   std::map<std::string, Tally> tallies_;
-  int count_ = 0;
+  int count_ = 0, walked_ = 0;
 };
 
 int Run(const Flags& flags) {
