@@ -138,7 +138,9 @@ CLI::Option* AddKernels(CLI::App* sub, Builder* b, const char* name, const char*
 CLI::App* AddPairCommand(CLI::App* app, Builder* b, Command command, const char* name, const char* summary,
                          const char* footer) {
   CLI::App* sub = AddKernelCommand(app, b, command, name, summary, footer);
-  AddKernels(sub, b, "kernels", "The two kernels, A and B")->required()->expected(2);
+  AddKernels(sub, b, "kernels", "The two kernels, A and B")->expected(0, 2);
+  sub->add_option("--pairs", b->line.pairs, "With --manifest: JSON Lines {\"a\": ID, \"b\": ID}, answered one a line")
+      ->type_name("FILE");
   for (LaunchFlags& side : b->sides) AddLaunchFlags(sub, &side, "");
   return sub;
 }
@@ -334,6 +336,13 @@ ParsedCommandLine Finish(CLI::App* app, Builder* b) {
   const bool takes_many = line.command == Command::kPartition || line.command == Command::kSignature;
   if (takes_many && line.kernels.empty() && line.manifest.empty()) {
     return UsageError("no kernels; name files or a --manifest");
+  }
+  const bool takes_two = line.command == Command::kCompare || line.command == Command::kExplain;
+  if (takes_two && line.pairs.empty() && line.kernels.size() != 2) {
+    return UsageError(absl::StrCat("two kernels are compared, ", line.kernels.size(), " given"));
+  }
+  if (!line.pairs.empty() && (!line.kernels.empty() || line.manifest.empty())) {
+    return UsageError("--pairs names ids of a --manifest, in place of two kernels");
   }
   return {std::move(line), ExitCode::kEquivalent};
 }

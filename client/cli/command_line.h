@@ -80,6 +80,7 @@ struct CommandLine {
   std::vector<std::string> kernels;
   std::string manifest, reference;
   std::string svg, html;                          // files that `explain` writes; empty: none
+  std::string pairs;                              // file of pairs of ids of the manifest; "-": standard input
   launch::LaunchSpec launch;                      // for every kernel
   std::array<launch::LaunchSpec, 2> side_launch;  // of A and B, over `launch`
   int jobs = 0;                                   // 0: one per core

@@ -29,6 +29,7 @@ inline constexpr char kCompareHelp[] =
   samebits compare --local a.ptx b.ptx
   samebits compare a.ptx b.ptx --a-block 128 --b-block 256 --grid 96 --arg x=ptr --arg o=ptr --arg n=4096
   samebits compare --manifest kernels.jsonl sum/0 sum/1 --format json
+  samebits compare --manifest kernels.jsonl --pairs pairs.jsonl --format json
 
 --a-block, --b-arg and so on: every launch flag for one side alone.
 Exit codes: 0 EQUIVALENT; 1 DIFFERENT, DISTINCT or NONDETERMINISTIC; 2 usage or input error; 3 UNKNOWN; 4 server
@@ -40,7 +41,10 @@ inline constexpr char kExplainHelp[] =
 
 Shows the first output element at which the two part: both expressions beside each other, what they have in common
 folded away, with the instructions and source lines, and whether operands came together in a thread, a warp or shared
-memory. --svg draws them, --html writes a page. Launch flags and exit codes are those of compare.)";
+memory. --svg draws them, --html writes a page. Then searches for an input on which the bits differ: DIFFERENT with
+such a witness, else DISTINCT and, where it is known, the cause. Launch flags and exit codes are those of compare.
+Many pairs at once, one answer a line:
+  samebits explain --local --manifest kernels.jsonl --pairs pairs.jsonl --format json)";
 
 inline constexpr char kPartitionHelp[] =
     R"(Examples:

@@ -169,6 +169,32 @@ std::string Trees(const checker::Difference& d, const std::string& a, const std:
   return out + Places(d.a.nodes, a, layout) + Places(d.b.nodes, b, layout);
 }
 
+// The input, and what both kernels write; of many numbers the first.
+std::string WitnessText(const checker::Witness& witness, const Layout& layout) {
+  constexpr size_t kShown = 8;
+  std::string inputs;
+  for (size_t i = 0; i < std::min(kShown, witness.inputs.size()); ++i) {
+    const checker::WitnessInput& in = witness.inputs[i];
+    const std::string place = in.buffer.empty() ? absl::StrCat("argument ", in.byte_offset)
+                                                : absl::StrCat(in.buffer, "[", in.byte_offset, "]");
+    absl::StrAppend(&inputs, i == 0 ? "" : "\n", place, " = ", in.bits, "  ", in.value);
+  }
+  if (witness.inputs.size() > kShown)
+    absl::StrAppend(&inputs, "\n... and ", witness.inputs.size() - kShown, " more numbers");
+  absl::StrAppend(&inputs, witness.inputs.empty() ? "all memory zero" : "\nall other memory zero");
+  std::string out = LabelledText("witness", inputs, layout);
+  const char* unit = witness.bytes == 1 ? " byte" : " bytes";
+  out += LabelledText("gives", absl::StrCat(witness.buffer, "[", witness.byte_offset, "], ", witness.bytes, unit), layout);
+  out += LabelledText("first", absl::StrCat(witness.bits_a, "  ", witness.value_a), layout);
+  out += LabelledText("second", absl::StrCat(witness.bits_b, "  ", witness.value_b), layout);
+  if (!witness.exact)
+    out += LabelledText("note",
+                        "a device may return other bits than these, but different ones from each kernel: approximate "
+                        "functions or fused products take part",
+                        layout);
+  return out;
+}
+
 }  // namespace
 
 std::string HumanDifference(const checker::Difference& difference, const std::string& a, const std::string& b,
@@ -192,6 +218,8 @@ std::string HumanDifference(const checker::Difference& difference, const std::st
   std::string out = absl::StrCat("\n", LabelledText("difference", difference.summary, layout));
   out +=
       LabelledText("first at", absl::StrCat("buffer ", difference.buffer, ", byte ", difference.byte_offset), layout);
+  if (difference.witness) out += WitnessText(*difference.witness, layout);
+  if (!difference.cause_text.empty()) out += LabelledText("cause", difference.cause_text, layout);
   out += "\n";
   const Style& style = layout.style;
   if (!is_wide) return out + BelowEachOther(a, rows, &Row::a, style) + "\n" + BelowEachOther(b, rows, &Row::b, style);

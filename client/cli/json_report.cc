@@ -58,6 +58,27 @@ Json SideJson(const checker::PartingSide& side) {
   return json;
 }
 
+Json WitnessJson(const checker::Witness& witness) {
+  Json inputs = Json::array();
+  for (const checker::WitnessInput& input : witness.inputs) {
+    Json json = input.buffer.empty() ? Json{{"argument", input.byte_offset}}
+                                     : Json{{"buffer", input.buffer}, {"byte_offset", input.byte_offset}};
+    json["bytes"] = input.bytes;
+    json["bits"] = input.bits;
+    json["value"] = input.value;
+    inputs.push_back(std::move(json));
+  }
+  return {{"inputs", inputs},
+          {"buffer", witness.buffer},
+          {"byte_offset", witness.byte_offset},
+          {"bytes", witness.bytes},
+          {"bits_a", witness.bits_a},
+          {"bits_b", witness.bits_b},
+          {"value_a", witness.value_a},
+          {"value_b", witness.value_b},
+          {"exact", witness.exact}};
+}
+
 Json ErrorJson(const absl::Status& status) {
   return {{"code", absl::StatusCodeToString(status.code())}, {"message", std::string(status.message())}};
 }
@@ -105,7 +126,11 @@ std::string JsonComparison(const checker::Comparison& comparison, const std::str
                           {"buffer", difference.buffer},
                           {"byte_offset", difference.byte_offset},
                           {"a", SideJson(difference.a)},
-                          {"b", SideJson(difference.b)}};
+                          {"b", SideJson(difference.b)},
+                          {"cause", std::string(checker::CauseName(difference.cause))},
+                          {"cause_text", difference.cause_text},
+                          {"inputs_tried", difference.inputs_tried},
+                          {"witness", difference.witness ? WitnessJson(*difference.witness) : Json(nullptr)}};
   }
   return Dump(json);
 }

@@ -109,12 +109,13 @@ absl::StatusOr<std::vector<KernelSource>> ListSources(const CommandLine& line) {
   }
   for (size_t i = 0; i < sources.size(); ++i) {
     sources[i].spec = launch::Overlay(std::move(sources[i].spec), line.launch);
-    if (i < line.side_launch.size()) {
+    if (line.pairs.empty() && i < line.side_launch.size()) {
       sources[i].spec = launch::Overlay(std::move(sources[i].spec), line.side_launch[i]);
     }
     if (line.symbolic) sources[i].spec = launch::WithoutSizes(std::move(sources[i].spec));
   }
-  const bool is_batch = line.command == Command::kPartition || line.command == Command::kSignature;
+  const bool is_batch =
+      line.command == Command::kPartition || line.command == Command::kSignature || !line.pairs.empty();
   if (absl::Status status = CheckDistinct(sources, is_batch); !status.ok()) return status;
   return sources;
 }

@@ -26,11 +26,14 @@ class LocalBackend : public Backend {
     return checker::CompareSignatures(*signature_a, *signature_b);
   }
 
-  // Computes the signatures first, so that an error names its kernel.
   absl::StatusOr<checker::Comparison> Explain(const Kernel& a, const Kernel& b) override {
-    absl::StatusOr<checker::Comparison> plain = Compare(a, b);
-    if (!plain.ok() || plain->verdict == checker::Verdict::kEquivalent) return plain;
-    return checker::Explain(a.text, a.launch.launch, b.text, b.launch.launch, options_);
+    for (const Kernel* kernel : {&a, &b})
+      if (!kernel->kernel_name.empty()) return NeedsServer(kernel->kernel_name);
+    absl::StatusOr<checker::Comparison> explained =
+        checker::Explain(a.text, a.launch.launch, b.text, b.launch.launch, options_);
+    if (explained.ok()) return explained;
+    const absl::StatusOr<checker::Comparison> plain = Compare(a, b);  // its error names the kernel
+    return plain.ok() ? explained.status() : plain.status();
   }
 
   absl::StatusOr<checker::TextInfo> Describe(const std::string& kernel_name) override {

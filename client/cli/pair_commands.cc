@@ -1,10 +1,14 @@
+#include <array>
+#include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/json_report.h"
 #include "client/cli/version.h"
+#include "client/launch/manifest.h"
 #include "client/render/report.h"
 
 namespace samebits::cli {
@@ -72,16 +76,71 @@ absl::Status WriteReports(const CommandLine& line, const checker::Comparison& co
   return line.html.empty() ? absl::OkStatus() : WriteFile(line.html, render::HtmlReport(report));
 }
 
+absl::StatusOr<checker::Comparison> Ask(const CommandLine& line, Backend* backend, const Kernel& a, const Kernel& b) {
+  return line.command == Command::kExplain ? backend->Explain(a, b) : backend->Compare(a, b);
+}
+
+// The two ids of a line of the file of pairs.
+absl::StatusOr<std::array<std::string, 2>> IdsOf(const std::string& text, size_t number) {
+  const auto row = nlohmann::json::parse(text, nullptr, false);
+  if (!row.is_object() || !row.contains("a") || !row.contains("b") || !row["a"].is_string() || !row["b"].is_string())
+    return absl::InvalidArgumentError(absl::StrCat("line ", number, " of the pairs: expected {\"a\": ID, \"b\": ID}"));
+  return std::array<std::string, 2>{row["a"], row["b"]};
+}
+
+// One line of the file of pairs.
+absl::Status AnswerPair(const CommandLine& line, Backend* backend, const std::map<std::string, KernelSource>& sources,
+                        const std::array<std::string, 2>& ids) {
+  const auto describe = [&](const std::string& name) { return backend->Describe(name); };
+  std::vector<Kernel> kernels;
+  for (const std::string& id : ids) {
+    const auto it = sources.find(id);
+    if (it == sources.end()) return absl::NotFoundError(absl::StrCat("the manifest has no '", id, "'"));
+    absl::StatusOr<Kernel> kernel = LoadKernel(it->second, describe);
+    if (!kernel.ok()) return kernel.status();
+    kernels.push_back(*std::move(kernel));
+  }
+  const auto comparison = Ask(line, backend, kernels[0], kernels[1]);
+  if (!comparison.ok()) return comparison.status();
+  PrintComparison(line, *comparison, kernels[0], kernels[1]);
+  return absl::OkStatus();
+}
+
+// Answers pair by pair; a pair that cannot be answered gets an error and does not end the batch.
+ExitCode RunPairs(const CommandLine& line, Backend* backend) {
+  const absl::StatusOr<std::vector<KernelSource>> listed = ListSources(line);
+  if (!listed.ok()) return ReportError(line, listed.status());
+  std::map<std::string, KernelSource> sources;
+  for (const KernelSource& source : *listed) sources[source.id] = source;
+  constexpr uint64_t kMaxPairsBytes = 256u << 20;
+  const absl::StatusOr<std::string> text = launch::ReadFile(line.pairs, kMaxPairsBytes);
+  if (!text.ok()) return ReportError(line, text.status());
+  ExitCode code = ExitCode::kEquivalent;
+  size_t number = 0;
+  for (size_t at = 0; at < text->size();) {
+    const size_t end = std::min(text->find('\n', at), text->size());
+    const std::string row = text->substr(at, end - at);
+    at = end + 1;
+    ++number;
+    if (row.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const auto ids = IdsOf(row, number);
+    const absl::Status status = ids.ok() ? AnswerPair(line, backend, sources, *ids) : ids.status();
+    if (!status.ok()) code = ReportError(line, status);
+    std::fflush(stdout);
+  }
+  return code;
+}
+
 }  // namespace
 
 ExitCode RunPair(const CommandLine& line) {
   absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(line);
   if (!backend.ok()) return ReportError(line, backend.status());
+  if (!line.pairs.empty()) return RunPairs(line, backend->get());
   absl::StatusOr<std::pair<Kernel, Kernel>> pair = LoadPair(line, backend->get());
   if (!pair.ok()) return ReportError(line, pair.status());
   const auto& [a, b] = *pair;
-  const absl::StatusOr<checker::Comparison> comparison =
-      line.command == Command::kExplain ? (*backend)->Explain(a, b) : (*backend)->Compare(a, b);
+  const absl::StatusOr<checker::Comparison> comparison = Ask(line, backend->get(), a, b);
   if (!comparison.ok()) return ReportError(line, comparison.status());
   if (const absl::Status status = WriteReports(line, *comparison, a, b); !status.ok()) return ReportError(line, status);
   PrintComparison(line, *comparison, a, b);

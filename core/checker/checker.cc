@@ -4,6 +4,7 @@
 #include "core/checker/check.h"
 #include "core/checker/difference.h"
 #include "core/checker/print.h"
+#include "core/checker/witness.h"
 #include "core/isa/ptx/parser.h"
 
 namespace samebits::checker {
@@ -26,6 +27,20 @@ std::string_view StatusName(SignatureStatus status) {
     case SignatureStatus::kUnknown: return "UNKNOWN";
   }
   return "UNKNOWN";
+}
+
+std::string_view CauseName(Cause cause) {
+  switch (cause) {
+    case Cause::kNone: return "NONE";
+    case Cause::kSignedZero: return "SIGNED_ZERO";
+    case Cause::kNanPayload: return "NAN_PAYLOAD";
+    case Cause::kApproximateFunction: return "APPROXIMATE_FUNCTION";
+    case Cause::kContraction: return "CONTRACTION";
+    case Cause::kSpecialValues: return "SPECIAL_VALUES";
+    case Cause::kSameTrees: return "SAME_TREES";
+    case Cause::kNotEvaluated: return "NOT_EVALUATED";
+  }
+  return "NONE";
 }
 
 absl::StatusOr<Signature> ComputeSignature(std::string_view text, const Launch& launch, const Options& options) {
@@ -53,6 +68,55 @@ Comparison CompareSignatures(const Signature& a, const Signature& b) {
   return c;
 }
 
+namespace {
+
+struct Side {
+  std::string_view text;
+  const Launch& launch;
+};
+
+// Both launches checked with the other answer to whether the sign of zero counts.
+struct OtherZero {
+  OtherZero(const Side& a, const Side& b, const Options& options)
+      : options(Flipped(options)), workspace(options.limits, this->options.ignore_signed_zero),
+        first(RunCheck(a.text, a.launch, this->options, &workspace)),
+        second(RunCheck(b.text, b.launch, this->options, &workspace)) {}
+  static Options Flipped(Options o) {
+    o.ignore_signed_zero = !o.ignore_signed_zero;
+    return o;
+  }
+  bool ok() const {
+    return first.ok() && second.ok() && (*first)->signature.status == SignatureStatus::kOk &&
+           (*second)->signature.status == SignatureStatus::kOk;
+  }
+  bool equal() const { return ok() && (*first)->signature.digest == (*second)->signature.digest; }
+  Options options;
+  Workspace workspace;
+  absl::StatusOr<std::unique_ptr<Check>> first, second;
+};
+
+void FindWitness(const Side& a, const Side& b, const Check& first, const Check& second, Workspace* workspace,
+                 const Options& options, Comparison* c) {
+  SearchResult found;
+  if (!options.ignore_signed_zero) {
+    found = SearchWitness(first, second, workspace, options);
+    if (!found.witness && OtherZero(a, b, options).equal()) {
+      found.cause = Cause::kSignedZero;
+      found.cause_text = "the two are equal where the sign of zero does not count";
+    }
+  } else if (OtherZero exact(a, b, options); exact.ok()) {
+    // Trees whose rewrites lose signs of zero have no exact values.
+    found = SearchWitness(**exact.first, **exact.second, &exact.workspace, options);
+  }
+  c->difference->inputs_tried = found.inputs_tried;
+  c->difference->cause = found.cause;
+  c->difference->cause_text = std::move(found.cause_text);
+  c->difference->witness = std::move(found.witness);
+  if (c->difference->witness) c->verdict = Verdict::kDifferent;
+}
+
+}  // namespace
+
 absl::StatusOr<Comparison> Explain(std::string_view text_a, const Launch& a, std::string_view text_b, const Launch& b,
                                    const Options& options) {
   Workspace workspace(options.limits, options.ignore_signed_zero);
@@ -61,7 +125,9 @@ absl::StatusOr<Comparison> Explain(std::string_view text_a, const Launch& a, std
   auto second = RunCheck(text_b, b, options, &workspace);
   if (!second.ok()) return absl::Status(second.status().code(), absl::StrCat("second kernel: ", std::string(second.status().message())));
   Comparison c = CompareSignatures((*first)->signature, (*second)->signature);
-  if (c.verdict == Verdict::kDistinct) c.difference = FindDifference(**first, **second, options, &workspace);
+  if (c.verdict != Verdict::kDistinct) return c;
+  c.difference = FindDifference(**first, **second, options, &workspace);
+  FindWitness({text_a, a}, {text_b, b}, **first, **second, &workspace, options, &c);
   return c;
 }
 

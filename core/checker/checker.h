@@ -56,6 +56,10 @@ struct Limits {
   uint64_t max_grid_blocks = 1ull << 22;
   uint32_t max_grid_classes = 4096;     // sets of blocks executed apart
   absl::Duration max_wall = absl::Seconds(10);
+  // Of the search for a witness: operations evaluated over all inputs tried, and a wall time beside it. Running out of
+  // either ends the search without one.
+  uint64_t max_witness_operations = 40'000'000;
+  absl::Duration max_witness_wall = absl::Seconds(10);
 };
 
 struct Options {
@@ -102,12 +106,53 @@ struct PartingSide {
   Dim3 thread{0, 0, 0}, block{0, 0, 0};  // that stores the element; of an open grid the first block
 };
 
+// Why two launches that part may return the same bits all the same, or no input is known that shows the contrary.
+enum class Cause : uint8_t {
+  kNone,                 // nothing is known: the search ran out, or was not made
+  kSignedZero,           // only the signs of zeros differ
+  kNanPayload,           // only the patterns of NaNs differ
+  kApproximateFunction,  // results of approximate functions decide
+  kContraction,          // whether the assembler fuses products into sums decides
+  kSpecialValues,        // equal where no NaN or infinity arises and the sign of zero does not count
+  kSameTrees,            // the elements compared have equal trees; the canonical forms group their addresses otherwise
+  kNotEvaluated,         // some operation or address has no value outside the device
+};
+std::string_view CauseName(Cause cause);  // "SIGNED_ZERO", ...; "NONE"
+
+// A number in memory before the launch, or the value of an argument that the launch leaves open.
+struct WitnessInput {
+  std::string buffer;                 // empty: argument number `byte_offset`
+  uint64_t byte_offset = 0;
+  uint32_t bytes = 0;
+  std::string bits;                   // little-endian pattern as a number: "0x3f800000"
+  std::string value;                  // readable: "1 (f32)"
+};
+
+// An input on which two launches write different bits. All memory that `inputs` does not name holds zeros, the outputs
+// included; open grids have at least one block.
+struct Witness {
+  std::vector<WitnessInput> inputs;
+  std::string buffer;                 // the output bytes that differ
+  uint64_t byte_offset = 0;
+  uint32_t bytes = 0;
+  std::string bits_a, bits_b;         // patterns as in WitnessInput
+  std::string value_a, value_b;
+  // False: approximate functions or fused products take part. The device's bits may be others than these; they differ
+  // for every result that the ISA allows.
+  bool exact = true;
+};
+
 // Why two launches are not known equal.
 struct Difference {
   std::string summary;                // one sentence
   std::string buffer;                 // of the first parting output element
   uint64_t byte_offset = 0;
   PartingSide a, b;
+  std::optional<Witness> witness;     // makes the verdict DIFFERENT
+  // Without a witness: what is known of the reason. With one: kSignedZero where the bits differ in nothing else.
+  Cause cause = Cause::kNone;
+  std::string cause_text;             // one sentence, empty for kNone with a witness
+  uint64_t inputs_tried = 0;
 };
 
 struct Comparison {
@@ -128,7 +173,8 @@ absl::StatusOr<Signature> ComputeSignature(std::string_view text, const Launch& 
 // Verdict from two signatures, without an explanation.
 Comparison CompareSignatures(const Signature& a, const Signature& b);
 
-// As ComputeSignature on both, with `difference` filled where the canonical forms part.
+// As ComputeSignature on both, with `difference` filled where the canonical forms part: the parting element and, where
+// the bounded search finds one, a witness. DIFFERENT with a witness, else DISTINCT.
 absl::StatusOr<Comparison> Explain(std::string_view text_a, const Launch& a, std::string_view text_b, const Launch& b,
                                    const Options& options = {});
 

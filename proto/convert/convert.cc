@@ -139,6 +139,83 @@ checker::PartingSide SideFromProto(const v1::PartingSide& side) {
   return out;
 }
 
+v1::Difference::Cause CauseToProto(checker::Cause cause) {
+  switch (cause) {
+    case checker::Cause::kNone:
+      return v1::Difference::CAUSE_UNSPECIFIED;
+    case checker::Cause::kSignedZero:
+      return v1::Difference::SIGNED_ZERO;
+    case checker::Cause::kNanPayload:
+      return v1::Difference::NAN_PAYLOAD;
+    case checker::Cause::kApproximateFunction:
+      return v1::Difference::APPROXIMATE_FUNCTION;
+    case checker::Cause::kContraction:
+      return v1::Difference::CONTRACTION;
+    case checker::Cause::kSpecialValues:
+      return v1::Difference::SPECIAL_VALUES;
+    case checker::Cause::kSameTrees:
+      return v1::Difference::SAME_TREES;
+    case checker::Cause::kNotEvaluated:
+      return v1::Difference::NOT_EVALUATED;
+  }
+  return v1::Difference::CAUSE_UNSPECIFIED;
+}
+
+checker::Cause CauseFromProto(v1::Difference::Cause cause) {
+  switch (cause) {
+    case v1::Difference::SIGNED_ZERO:
+      return checker::Cause::kSignedZero;
+    case v1::Difference::NAN_PAYLOAD:
+      return checker::Cause::kNanPayload;
+    case v1::Difference::APPROXIMATE_FUNCTION:
+      return checker::Cause::kApproximateFunction;
+    case v1::Difference::CONTRACTION:
+      return checker::Cause::kContraction;
+    case v1::Difference::SPECIAL_VALUES:
+      return checker::Cause::kSpecialValues;
+    case v1::Difference::SAME_TREES:
+      return checker::Cause::kSameTrees;
+    case v1::Difference::NOT_EVALUATED:
+      return checker::Cause::kNotEvaluated;
+    default:
+      return checker::Cause::kNone;
+  }
+}
+
+void WitnessToProto(const checker::Witness& witness, v1::Witness* out) {
+  for (const checker::WitnessInput& input : witness.inputs) {
+    v1::WitnessInput* to = out->add_inputs();
+    SetText(input.buffer, to->mutable_buffer());
+    to->set_byte_offset(input.byte_offset);
+    to->set_bytes(input.bytes);
+    to->set_bits(input.bits);
+    to->set_value(input.value);
+  }
+  SetText(witness.buffer, out->mutable_buffer());
+  out->set_byte_offset(witness.byte_offset);
+  out->set_bytes(witness.bytes);
+  out->set_bits_a(witness.bits_a);
+  out->set_bits_b(witness.bits_b);
+  out->set_value_a(witness.value_a);
+  out->set_value_b(witness.value_b);
+  out->set_approximate(!witness.exact);
+}
+
+checker::Witness WitnessFromProto(const v1::Witness& witness) {
+  checker::Witness out;
+  for (const v1::WitnessInput& input : witness.inputs())
+    out.inputs.push_back({input.buffer(), input.byte_offset(), input.bytes(), input.bits(), input.value()});
+  out.buffer = witness.buffer();
+  out.byte_offset = witness.byte_offset();
+  out.bytes = witness.bytes();
+  out.bits_a = witness.bits_a();
+  out.bits_b = witness.bits_b();
+  out.value_a = witness.value_a();
+  out.value_b = witness.value_b();
+  out.exact = !witness.approximate();
+  return out;
+}
+
 }  // namespace
 
 void SetText(std::string_view text, std::string* out) {
@@ -264,6 +341,10 @@ void VerdictToProto(const checker::Comparison& comparison, v1::Comparison* out) 
   to->set_byte_offset(difference.byte_offset);
   SideToProto(difference.a, to->mutable_a());
   SideToProto(difference.b, to->mutable_b());
+  if (difference.witness) WitnessToProto(*difference.witness, to->mutable_witness());
+  to->set_cause(CauseToProto(difference.cause));
+  SetText(difference.cause_text, to->mutable_cause_text());
+  to->set_inputs_tried(difference.inputs_tried);
 }
 
 checker::Comparison ComparisonFromProto(const v1::Comparison& comparison) {
@@ -274,8 +355,16 @@ checker::Comparison ComparisonFromProto(const v1::Comparison& comparison) {
   out.b = SignatureFromProto(comparison.b());
   if (comparison.has_difference()) {
     const v1::Difference& from = comparison.difference();
-    out.difference = checker::Difference{from.summary(), from.buffer(), from.byte_offset(), SideFromProto(from.a()),
-                                         SideFromProto(from.b())};
+    checker::Difference& to = out.difference.emplace();
+    to.summary = from.summary();
+    to.buffer = from.buffer();
+    to.byte_offset = from.byte_offset();
+    to.a = SideFromProto(from.a());
+    to.b = SideFromProto(from.b());
+    if (from.has_witness()) to.witness = WitnessFromProto(from.witness());
+    to.cause = CauseFromProto(from.cause());
+    to.cause_text = from.cause_text();
+    to.inputs_tried = from.inputs_tried();
   }
   return out;
 }

@@ -30,6 +30,33 @@ def buffers_of(row):
     return {name: {"dtype": "raw", "elements": FALLBACK_ELEMENTS, "role": "inout"} for name in names}
 
 
+def bytes_of(buffer):
+    return buffer["elements"] * inputs.ITEM_BYTES[buffer["dtype"]]
+
+
+def layout(buffers):
+    """Offsets of the buffers, each between guard zones, of the scratch area behind them, and the size of all."""
+    offsets, end = {}, GUARD
+    for name, buffer in buffers.items():
+        offsets[name] = end
+        end += -(-bytes_of(buffer) // ALIGN) * ALIGN + GUARD
+    return offsets, end, end + SCRATCH + GUARD
+
+
+def parameters(args, base, offsets, scratch_offset):
+    """Kernel parameters as ctypes scalars."""
+    out = []
+    for arg in args:
+        (kind, value), = arg.items()
+        if kind == "ptr":
+            out.append(ctypes.c_uint64(base + offsets[value]))
+        elif kind == "scratch":
+            out.append(ctypes.c_uint64(base + scratch_offset))
+        else:
+            out.append(SCALARS[kind](value))
+    return out
+
+
 class Arena:
     """Buffers of one group on the device. `draws` images of the whole region are kept there as well."""
 
@@ -39,12 +66,7 @@ class Arena:
         self.driver, self.group, self.buffers, self.fills = driver, group, buffers, fills
         self.draws = draws = inputs.DRAWS + len(fills)
         self.outputs = list(outputs) if outputs else [n for n, b in buffers.items() if b["role"] != "in"]
-        self.offsets, end = {}, GUARD
-        for name, buffer in buffers.items():
-            self.offsets[name] = end
-            size = buffer["elements"] * inputs.ITEM_BYTES[buffer["dtype"]]
-            end += -(-size // ALIGN) * ALIGN + GUARD
-        self.scratch_offset, self.size = end, end + SCRATCH + GUARD
+        self.offsets, self.scratch_offset, self.size = layout(buffers)
         if self.size > ALLOCATION - 2 * MARGIN:
             raise ValueError(f"{group}: buffers of {self.size} bytes do not fit")
         self.base = base + MARGIN
@@ -65,7 +87,7 @@ class Arena:
         self.driver.free(self.images)
 
     def bytes_of(self, name):
-        return self.buffers[name]["elements"] * inputs.ITEM_BYTES[self.buffers[name]["dtype"]]
+        return bytes_of(self.buffers[name])
 
     def _image(self, draw):
         image = np.full(self.size, GUARD_BYTE, np.uint8)
@@ -82,17 +104,7 @@ class Arena:
         return image
 
     def values(self, args):
-        """Kernel parameters as ctypes scalars."""
-        out = []
-        for arg in args:
-            (kind, value), = arg.items()
-            if kind == "ptr":
-                out.append(ctypes.c_uint64(self.base + self.offsets[value]))
-            elif kind == "scratch":
-                out.append(ctypes.c_uint64(self.base + self.scratch_offset))
-            else:
-                out.append(SCALARS[kind](value))
-        return out
+        return parameters(args, self.base, self.offsets, self.scratch_offset)
 
     def run(self, function, row, values, draw):
         """Restores the draw's image, launches, and returns the digest of the outputs."""

@@ -92,7 +92,10 @@ TEST(CommandLineTest, ServeOptions) {
 TEST(CommandLineTest, UsageErrorsSayWhatIsWrong) {
   const std::vector<std::pair<std::vector<const char*>, const char*>> cases = {
       {{"frobnicate", "a"}, "'frobnicate' is no command"},
-      {{"compare", "a"}, "At least 2"},
+      {{"compare", "a"}, "two kernels are compared, 1 given"},
+      {{"explain", "--manifest", "m"}, "two kernels are compared, 0 given"},
+      {{"compare", "a", "b", "--manifest", "m", "--pairs", "p"}, "--pairs"},
+      {{"compare", "--pairs", "p"}, "--pairs"},
       {{"compare", "a", "b", "c"}, "c"},
       {{"compare", "a", "b", "--block", "0"}, "--block: '0'"},
       {{"compare", "a", "b", "--a-block", "x"}, "--a-block: 'x'"},

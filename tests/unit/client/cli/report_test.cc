@@ -75,6 +75,25 @@ TEST(HumanReportTest, DifferencesStandBesideEachOtherWhereThereIsRoom) {
   EXPECT_THAT(narrow, AllOf(Not(HasSubstr("│")), HasSubstr("  b\n    fma.rn.f32\n"), HasSubstr("  ≠   x[2]\n")));
 }
 
+TEST(HumanReportTest, WitnessesShowInputsAndBits) {
+  checker::Difference difference = *Parted().difference;
+  checker::Witness& witness = difference.witness.emplace();
+  witness.buffer = "out";
+  witness.byte_offset = 64;
+  witness.bytes = 4;
+  witness.bits_a = "0x40400000";
+  witness.bits_b = "0x40400001";
+  for (uint64_t i = 0; i < 10; ++i) witness.inputs.push_back({"x", 4 * i, 4, "0x3f800000", "1 (f32)"});
+  std::string text = HumanDifference(difference, "a", "b", kPlain);
+  EXPECT_THAT(text, AllOf(HasSubstr("x[28] = 0x3f800000  1 (f32)"), HasSubstr("and 2 more numbers"),
+                          HasSubstr("all other memory zero"), HasSubstr("0x40400001"), Not(HasSubstr("x[32]")),
+                          Not(HasSubstr("note"))));
+  witness.exact = false;
+  witness.inputs.clear();
+  text = HumanDifference(difference, "a", "b", kPlain);
+  EXPECT_THAT(text, AllOf(HasSubstr("all memory zero"), HasSubstr("note")));
+}
+
 // 500 lines with numbers from `line` on; line 300 reads `odd`.
 std::string LongTree(int line, const std::string& odd) {
   std::string tree;

@@ -195,7 +195,7 @@ TEST(ExplainTest, NamesTheFirstPartingElementAndNode) {
   const auto c = Explain(Kernel("ld.global.f32 %f0, [%rd4];\nadd.rn.f32 %f1, %f0, %f0;\nst.global.f32 [%rd6], %f1;\n"), FrameLaunch(),
                          Kernel("ld.global.f32 %f0, [%rd4];\nmul.rn.f32 %f1, %f0, %f0;\nst.global.f32 [%rd6], %f1;\n"), FrameLaunch());
   ASSERT_TRUE(c.ok());
-  EXPECT_EQ(c->verdict, Verdict::kDistinct);
+  EXPECT_EQ(c->verdict, Verdict::kDifferent);
   ASSERT_TRUE(c->difference.has_value());
   EXPECT_EQ(c->difference->byte_offset, 0u);
   EXPECT_EQ(c->difference->a.place.instruction, "add.rn.f32 %f1, %f0, %f0");

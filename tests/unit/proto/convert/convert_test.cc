@@ -96,6 +96,18 @@ TEST(ConvertTest, ComparisonsSurviveTheRoundTrip) {
   comparison.reason = "why";
   comparison.difference = checker::Difference{"summary", "out", 16, {"tree a", "node a", {3, 4, "add", "f.py:1"}},
                                               {"tree b", "node b", {}}};
+  checker::Witness& witness = comparison.difference->witness.emplace();
+  witness.inputs = {{"x", 64, 4, "0x3f800000", "1 (f32)"}, {"", 3, 8, "0x01", "1 (b64)"}};
+  witness.buffer = "out";
+  witness.byte_offset = 20;
+  witness.bytes = 4;
+  witness.bits_a = "0x1";
+  witness.bits_b = "0x2";
+  witness.value_a = "one";
+  witness.value_b = "two";
+  witness.exact = false;
+  comparison.difference->cause_text = "because";
+  comparison.difference->inputs_tried = 17;
   checker::Signature signature;
   signature.status = checker::SignatureStatus::kOk;
   signature.digest = "0123456789abcdef0123456789abcdef";
@@ -121,11 +133,39 @@ TEST(ConvertTest, ComparisonsSurviveTheRoundTrip) {
   EXPECT_EQ(back.difference->byte_offset, 16);
   EXPECT_EQ(back.difference->a.place.column, 4);
   EXPECT_EQ(back.difference->b.tree, "tree b");
+  EXPECT_EQ(back.difference->cause_text, "because");
+  EXPECT_EQ(back.difference->inputs_tried, 17u);
+  ASSERT_TRUE(back.difference->witness.has_value());
+  const checker::Witness& found = *back.difference->witness;
+  ASSERT_EQ(found.inputs.size(), 2u);
+  EXPECT_EQ(found.inputs[0].buffer, "x");
+  EXPECT_EQ(found.inputs[0].byte_offset, 64u);
+  EXPECT_EQ(found.inputs[0].bits, "0x3f800000");
+  EXPECT_EQ(found.inputs[1].bytes, 8u);
+  EXPECT_EQ(found.inputs[1].value, "1 (b64)");
+  EXPECT_EQ(found.buffer, "out");
+  EXPECT_EQ(found.byte_offset, 20u);
+  EXPECT_EQ(found.bytes, 4u);
+  EXPECT_EQ(found.bits_a + found.bits_b + found.value_a + found.value_b, "0x10x2onetwo");
+  EXPECT_FALSE(found.exact);
   EXPECT_EQ(back.a.digest, signature.digest);
   EXPECT_EQ(back.a.assumptions, signature.assumptions);
   EXPECT_EQ(back.a.times.total(), 7.5);
   EXPECT_EQ(back.b.times.total(), 0);
   EXPECT_EQ(back.a.output_bytes, 4);
+}
+
+TEST(ConvertTest, EachCauseKeepsItsMeaning) {
+  using checker::Cause;
+  for (const Cause cause : {Cause::kNone, Cause::kSignedZero, Cause::kNanPayload, Cause::kApproximateFunction,
+                            Cause::kContraction, Cause::kSpecialValues, Cause::kSameTrees, Cause::kNotEvaluated}) {
+    checker::Comparison comparison;
+    comparison.difference.emplace().cause = cause;
+    v1::Comparison message;
+    VerdictToProto(comparison, &message);
+    const checker::Comparison back = ComparisonFromProto(message);
+    EXPECT_EQ(checker::CauseName(back.difference->cause), checker::CauseName(cause));
+  }
 }
 
 TEST(ConvertTest, EachVerdictKeepsItsMeaning) {
