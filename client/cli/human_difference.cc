@@ -203,11 +203,13 @@ std::string HumanDifference(const checker::Difference& difference, const std::st
   const size_t column = static_cast<size_t>(std::max(layout.width - 5, 0)) / 2;
   const bool is_wide = column >= kMinColumn;
   const size_t width = is_wide ? column : static_cast<size_t>(std::max(layout.width - 4, 20));
-  if (!difference.a.nodes.empty() || !difference.b.nodes.empty()) {
-    return absl::StrCat("\n", LabelledText("difference", difference.summary, layout),
-                        LabelledText("first at", absl::StrCat("buffer ", difference.buffer, ", byte ", difference.byte_offset), layout),
-                        Trees(difference, a, b, is_wide, width, layout));
-  }
+  const std::string at = absl::StrCat("buffer ", difference.buffer, ", byte ", difference.byte_offset);
+  std::string out = absl::StrCat("\n", LabelledText("difference", difference.summary, layout),
+                                 LabelledText("first at", at, layout));
+  if (difference.witness) out += WitnessText(*difference.witness, layout);
+  if (!difference.cause_text.empty()) out += LabelledText("cause", difference.cause_text, layout);
+  if (!difference.a.nodes.empty() || !difference.b.nodes.empty())
+    return out + Trees(difference, a, b, is_wide, width, layout);
   std::vector<Row> rows;
   AddRows(difference.a.node, difference.b.node, width, false, &rows);
   AddRows(DescribePlace(difference.a.place), DescribePlace(difference.b.place), width, false, &rows);
@@ -215,11 +217,6 @@ std::string HumanDifference(const checker::Difference& difference, const std::st
   const std::vector<Row> tree = Shorten(TextRows(difference.a.tree, difference.b.tree, width));
   rows.insert(rows.end(), tree.begin(), tree.end());
 
-  std::string out = absl::StrCat("\n", LabelledText("difference", difference.summary, layout));
-  out +=
-      LabelledText("first at", absl::StrCat("buffer ", difference.buffer, ", byte ", difference.byte_offset), layout);
-  if (difference.witness) out += WitnessText(*difference.witness, layout);
-  if (!difference.cause_text.empty()) out += LabelledText("cause", difference.cause_text, layout);
   out += "\n";
   const Style& style = layout.style;
   if (!is_wide) return out + BelowEachOther(a, rows, &Row::a, style) + "\n" + BelowEachOther(b, rows, &Row::b, style);
