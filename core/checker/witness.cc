@@ -85,8 +85,9 @@ class Target {
     cells_ = FindCells(program_, image_, near_);
     AddGathered();
     FindFar();
-    same_ = IsSame(false);
-    finite_same_ = same_ || IsSame(true);
+    same_ = IsSame(expr::Sameness::kBits);
+    uncontracted_same_ = same_ || IsSame(expr::Sameness::kUncontracted);
+    finite_same_ = same_ || IsSame(expr::Sameness::kFinite);
     const auto uses = [this](Fn fn) {
       return std::any_of(program_.values().begin(), program_.values().end(),
                          [fn](const Program::Value& v) { return v.fn == fn; });
@@ -120,6 +121,7 @@ class Target {
   bool same() const { return same_; }
   // Whether an approximate function is one of the operations at which the sides part.
   bool approximate() const { return approximate_; }
+  bool uncontracted_same() const { return uncontracted_same_; }
   bool finite_same() const { return finite_same_; }
 
   // Makes the best contents simpler while they show as much: parts become zeros, then what is left ones and round
@@ -281,8 +283,8 @@ class Target {
     return program_.AddExtract(*stored, static_cast<int>(8 * (p.address - e->address)), static_cast<int>(8 * p.bytes));
   }
 
-  bool IsSame(bool finite) const {
-    const std::vector<uint64_t> hashes = expr::Fingerprints(program_, finite);
+  bool IsSame(expr::Sameness sameness) const {
+    const std::vector<uint64_t> hashes = expr::Fingerprints(program_, sameness);
     return hashes[a_] == hashes[b_];
   }
 
@@ -559,7 +561,7 @@ class Target {
   uint32_t bytes_ = 0;
   ValueId a_ = 0, b_ = 0;
   expr::Format format_ = expr::Format::kNone;
-  bool same_ = false, finite_same_ = false, approximate_ = false;
+  bool same_ = false, uncontracted_same_ = false, finite_same_ = false, approximate_ = false;
   uint64_t cost_ = 0, tried_ = 0;
   Shown best_ = Shown::kNothing;
 };
@@ -643,7 +645,7 @@ void NameCause(const std::vector<std::unique_ptr<Target>>& targets, const std::s
     return Explain(Cause::kSameTrees,
                    "the elements compared have equal trees; the canonical forms group their addresses otherwise",
                    result);
-  if (saw(Shown::kContracted))
+  if (saw(Shown::kContracted) || all(&Target::uncontracted_same))
     return Explain(Cause::kContraction,
                    "the bits differ only if the assembler fuses a product into a sum in one of the two", result);
   const bool approximate = std::any_of(targets.begin(), targets.end(), [](const auto& t) { return t->approximate(); });

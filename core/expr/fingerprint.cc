@@ -29,7 +29,8 @@ const sf::Format* FormatOf(Format f) {
 
 class Hasher {
  public:
-  Hasher(const Program& program, bool finite) : program_(program), finite_(finite), forms_(program.values().size()) {}
+  Hasher(const Program& program, Sameness sameness)
+      : program_(program), sameness_(sameness), forms_(program.values().size()) {}
 
   std::vector<uint64_t> Run() {
     std::vector<uint64_t> hashes;
@@ -59,14 +60,16 @@ class Hasher {
   Form FormOf(const Program::Value& v) const {
     if (v.kind == Program::Kind::kConstant) return Constant(v.constant, v.width);
     Form f;
-    f.hash = TableHash(TableHash(TableHash(22, static_cast<uint64_t>(v.fn)), v.attr), v.width);
+    const bool is_sum = v.fn == Fn::kFAdd || v.fn == Fn::kFMul;
+    const uint64_t attr = sameness_ != Sameness::kBits && is_sum ? v.attr & ~Attr::kContract : v.attr;
+    f.hash = TableHash(TableHash(TableHash(22, static_cast<uint64_t>(v.fn)), attr), v.width);
     if (v.kind != Program::Kind::kStep) {
       f.hash = TableHash(TableHash(f.hash, v.buffer), static_cast<uint64_t>(v.offset));
       return f;
     }
     std::vector<Form> x;
     for (int i = 0; i < v.count; ++i) x.push_back(forms_[program_.operand(v, i)]);
-    if (finite_)
+    if (sameness_ == Sameness::kFinite)
       if (const auto simple = Simplified(v, x)) return *simple;
     if (IsAssociative(v.fn) && v.count == 2) return Multiset(v, x, f.hash);
     if (IsCommutative(v.fn) && v.count == 2 && x[1].hash < x[0].hash) std::swap(x[0], x[1]);
@@ -95,6 +98,9 @@ class Hasher {
     const auto is_zero = [&](const Form& o) {
       return o.constant && sf::IsZero(*f, static_cast<uint64_t>(*o.constant));
     };
+    const auto is_one = [&](const Form& o) {
+      return o.constant && static_cast<uint64_t>(*o.constant) == static_cast<uint64_t>(f->bias()) << f->fraction_bits;
+    };
     const auto is_infinity = [&](const Form& o, bool negative) {
       return o.constant && static_cast<uint64_t>(*o.constant) == (f->infinity() | (negative ? f->sign_mask() : 0));
     };
@@ -105,6 +111,7 @@ class Hasher {
       if (v.fn == Fn::kFAdd && is_zero(a)) return b;
       if (v.fn == Fn::kFAdd && (is_infinity(a, true) || is_infinity(a, false))) return a;
       if (v.fn == Fn::kFMul && is_zero(a)) return Constant(0, v.width);
+      if (v.fn == Fn::kFMul && is_one(a)) return b;
     }
     if (v.fn == Fn::kFFma && (is_zero(x[0]) || is_zero(x[1]))) return x[2];
     return std::nullopt;
@@ -123,12 +130,14 @@ class Hasher {
   }
 
   const Program& program_;
-  const bool finite_;
+  const Sameness sameness_;
   std::vector<Form> forms_;
 };
 
 }  // namespace
 
-std::vector<uint64_t> Fingerprints(const Program& program, bool finite) { return Hasher(program, finite).Run(); }
+std::vector<uint64_t> Fingerprints(const Program& program, Sameness sameness) {
+  return Hasher(program, sameness).Run();
+}
 
 }  // namespace samebits::expr

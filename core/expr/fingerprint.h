@@ -11,9 +11,16 @@
 
 namespace samebits::expr {
 
-// One hash a value. With `finite`, values count as equal that are equal wherever operands are finite numbers, no NaN
-// arises and the sign of zero does not count: max(x, -inf) is x, -inf + x is -inf, x + 0 is x.
-std::vector<uint64_t> Fingerprints(const Program& program, bool finite);
+enum class Sameness : uint8_t {
+  kBits,          // equal trees
+  kUncontracted,  // equal but for which products may be fused into sums
+  // Equal wherever operands are finite numbers, no NaN arises and the sign of zero does not count: max(x, -inf) is x,
+  // -inf + x is -inf, x + 0 and x * 1 are x.
+  kFinite,
+};
+
+// One hash a value.
+std::vector<uint64_t> Fingerprints(const Program& program, Sameness sameness);
 
 }  // namespace samebits::expr
 

@@ -181,13 +181,20 @@ TEST_F(ProgramTest, FingerprintsSeeThroughOrderAndFiniteIdentities) {
   const Scalar zero = Const(0, 32);
   const ValueId a = Add(F32(Fn::kFAdd, {Leaf(0), Leaf(4)})), b = Add(F32(Fn::kFAdd, {Leaf(4), Leaf(0)}));
   const ValueId c = Add(F32(Fn::kFAdd, {Leaf(0), Leaf(8)}));
+  const ValueId open = Add(F32(Fn::kFAdd, {Leaf(0), Leaf(4)}, Attr::kContract));
   const ValueId plain = Add(F32(Fn::kFMul, {Leaf(0), Leaf(4)}));
-  const ValueId with_zero = Add(F32(Fn::kFAdd, {F32(Fn::kFMul, {F32(Fn::kFAdd, {Leaf(0), zero}), Leaf(4)}), zero}));
-  std::vector<uint64_t> h = Fingerprints(program_, false);
+  const ValueId with_zero = Add(
+      F32(Fn::kFAdd,
+          {F32(Fn::kFMul, {F32(Fn::kFMul, {F32(Fn::kFAdd, {Leaf(0), zero}), Const(Bits(1.0f), 32)}), Leaf(4)}), zero}));
+  std::vector<uint64_t> h = Fingerprints(program_, Sameness::kBits);
   EXPECT_EQ(h[a], h[b]);
   EXPECT_NE(h[a], h[c]);
   EXPECT_NE(h[plain], h[with_zero]);
-  h = Fingerprints(program_, true);
+  EXPECT_NE(h[a], h[open]);
+  h = Fingerprints(program_, Sameness::kUncontracted);
+  EXPECT_EQ(h[a], h[open]);
+  EXPECT_NE(h[plain], h[with_zero]);
+  h = Fingerprints(program_, Sameness::kFinite);
   EXPECT_EQ(h[plain], h[with_zero]);
   EXPECT_NE(h[a], h[c]);
 }
