@@ -52,7 +52,7 @@ absl::StatusOr<server::ServerConfig> ConfigOf(const ServeOptions& options) {
   config.signature_cache_entries = options.cache_entries.value_or(config.signature_cache_entries);
   config.log_level = LogLevelOf(options.log_level);
   if (options.drain_seconds) config.drain_timeout = absl::Seconds(*options.drain_seconds);
-  if (options.check_seconds) config.limits.check.max_wall = absl::Seconds(*options.check_seconds);
+  if (options.check_seconds) config.limits.check.max_time = absl::Seconds(*options.check_seconds);
   if (options.in_memory) return config;
   absl::StatusOr<std::string> database = DatabasePath(options);
   if (!database.ok()) return database.status();

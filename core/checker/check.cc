@@ -1,12 +1,10 @@
 #include "core/checker/check.h"
 
-#include <time.h>
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "core/base/sha256.h"
+#include "core/base/thread_time.h"
 #include "core/isa/ptx/parser.h"
 #include "core/isa/ptx/verifier.h"
 
@@ -16,11 +14,7 @@ namespace {
 
 constexpr int kSignatureVersion = 2;
 
-double ThreadMicros() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) / 1e3;
-}
+double ThreadMicros() { return absl::ToDoubleMicroseconds(ThreadCpuTime()); }
 
 Digest128 TextKey(std::string_view kind, std::string_view text) {
   WordHasher h(200);
@@ -126,7 +120,7 @@ std::vector<std::vector<uint32_t>> Partition(const std::vector<uint32_t>& blocks
 
 // Executes all classes, from one of all blocks to as fine as decisions need. False: again, with the residues that the
 // open grid now has.
-bool ExecuteOnce(const Options& options, absl::Time deadline, Workspace* workspace, Check* check) {
+bool ExecuteOnce(const Options& options, absl::Duration deadline, Workspace* workspace, Check* check) {
   const Dim3& g = check->launch.grid;
   const uint64_t blocks = static_cast<uint64_t>(g[0]) * g[1] * g[2];
   std::vector<std::vector<uint32_t>> work(1);
@@ -177,7 +171,7 @@ bool ExecuteOnce(const Options& options, absl::Time deadline, Workspace* workspa
 }
 
 // Residues of an open grid grow with every turn, up to a bound of the executor's.
-void Execute(const Options& options, absl::Time deadline, Workspace* workspace, Check* check) {
+void Execute(const Options& options, absl::Duration deadline, Workspace* workspace, Check* check) {
   while (!ExecuteOnce(options, deadline, workspace, check)) {
   }
 }
@@ -216,7 +210,7 @@ absl::StatusOr<std::unique_ptr<Check>> RunCheck(std::string_view text, const Lau
     return absl::ResourceExhaustedError(absl::StrCat("text of ", text.size(), " bytes is over the limit max_text_bytes (",
                                                      options.limits.max_text_bytes, ")"));
   auto check = std::make_unique<Check>();
-  const absl::Time deadline = absl::Now() + options.limits.max_wall;
+  const absl::Duration deadline = ThreadCpuTime() + options.limits.max_time;
   const double start = ThreadMicros();
   isa::ptx::ParseLimits parse_limits;
   parse_limits.max_text_bytes = options.limits.max_text_bytes;

@@ -55,11 +55,11 @@ struct Limits {
   uint64_t max_memory_bytes = 1ull << 30;
   uint64_t max_grid_blocks = 1ull << 22;
   uint32_t max_grid_classes = 4096;     // sets of blocks executed apart
-  absl::Duration max_wall = absl::Seconds(10);
-  // Of the search for a witness: operations evaluated over all inputs tried, and a wall time beside it. Running out of
+  absl::Duration max_time = absl::Seconds(10);  // processor time of the checking thread
+  // Of the search for a witness: operations evaluated over all inputs tried, and processor time beside it. Running out of
   // either ends the search without one.
   uint64_t max_witness_operations = 40'000'000;
-  absl::Duration max_witness_wall = absl::Seconds(10);
+  absl::Duration max_witness_time = absl::Seconds(10);
 };
 
 struct Options {

@@ -1,6 +1,6 @@
 #include "core/checker/retrace.h"
 
-#include "absl/time/clock.h"
+#include "core/base/thread_time.h"
 
 namespace samebits::checker {
 
@@ -20,7 +20,7 @@ std::unique_ptr<Origins> Retrace(const Check& check, const Element& element, std
   limits.max_steps = options.limits.max_steps;
   const uint64_t held = workspace.nodes.memory_bytes();
   limits.max_memory_bytes = options.limits.max_memory_bytes > held ? options.limits.max_memory_bytes - held : 0;
-  limits.deadline = absl::Now() + options.limits.max_wall;
+  limits.deadline = ThreadCpuTime() + options.limits.max_time;
   limits.cancelled = options.cancelled;
   symexec::Machine machine(*check.module, check.entry, check.launch, c.blocks, &builder, &space,
                            origins->symbolic.get(), limits);

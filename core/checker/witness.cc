@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
+#include "core/base/thread_time.h"
 #include "core/checker/draws.h"
 #include "core/checker/parting.h"
 #include "core/expr/enclosure.h"
@@ -35,10 +35,10 @@ enum class Shown : uint8_t { kNothing, kNan, kInexact, kContracted, kZeroSign, k
 // Time and operations that are left.
 class Budget {
  public:
-  Budget(uint64_t operations, absl::Time deadline, const std::atomic<bool>* cancelled)
+  Budget(uint64_t operations, absl::Duration deadline, const std::atomic<bool>* cancelled)
       : left_(operations), deadline_(deadline), cancelled_(cancelled) {}
   bool Spend(uint64_t operations) {
-    if (operations > left_ || absl::Now() > deadline_ || (cancelled_ != nullptr && *cancelled_)) left_ = 0;
+    if (operations > left_ || ThreadCpuTime() > deadline_ || (cancelled_ != nullptr && *cancelled_)) left_ = 0;
     left_ -= std::min(left_, operations);
     return left_ > 0;
   }
@@ -47,7 +47,7 @@ class Budget {
 
  private:
   uint64_t left_;
-  absl::Time deadline_;
+  absl::Duration deadline_;
   const std::atomic<bool>* cancelled_;
 };
 
@@ -666,7 +666,7 @@ void NameCause(const std::vector<std::unique_ptr<Target>>& targets, const std::s
 SearchResult SearchWitness(const Check& a, const Check& b, Workspace* workspace, const Options& options) {
   SearchResult result;
   std::string problem;
-  const absl::Time deadline = absl::Now() + options.limits.max_witness_wall;
+  const absl::Duration deadline = ThreadCpuTime() + options.limits.max_witness_time;
   Budget budget(options.limits.max_witness_operations, deadline, options.cancelled);
   auto targets = FindTargets(a, b, workspace, options.ignore_signed_zero, &problem);
   std::vector<Target*> searched;

@@ -15,7 +15,7 @@ struct SearchResult {
 };
 
 // Both checks are of one workspace whose rewrites are exact (signed zero is not ignored) and have signatures that
-// differ. With `options.ignore_signed_zero` zeros of either sign count as equal. Deterministic but for the wall time.
+// differ. With `options.ignore_signed_zero` zeros of either sign count as equal. Deterministic but for the limit of time.
 SearchResult SearchWitness(const Check& a, const Check& b, Workspace* workspace, const Options& options);
 
 }  // namespace samebits::checker

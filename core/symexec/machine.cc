@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "absl/time/clock.h"
+#include "core/base/thread_time.h"
 
 namespace samebits::symexec {
 
@@ -129,7 +129,7 @@ bool Machine::CheckBudget() {
   if (nodes_.exhausted()) return Unknown("NODE_LIMIT", "limit max_nodes reached");
   if (limits_.cancelled != nullptr && limits_.cancelled->load(std::memory_order_relaxed))
     return Unknown("CANCELLED", "cancelled");
-  if (absl::Now() > limits_.deadline) return Unknown("TIME_LIMIT", "limit max_wall reached");
+  if (ThreadCpuTime() > limits_.deadline) return Unknown("TIME_LIMIT", "limit max_time reached");
   const uint64_t local = local_ == nullptr ? 0 : local_->memory_bytes();
   const uint64_t bytes = nodes_.memory_bytes() + space_.memory_bytes() + symbolic_.memory_bytes() + shared_.memory_bytes() + local +
                          ops_.memory_bytes() + result_.memory_bytes() + registers_.capacity() * sizeof(Value);

@@ -46,7 +46,7 @@ struct LaunchConfig {
 struct MachineLimits {
   uint64_t max_steps = 0;          // lane-instructions left
   uint64_t max_memory_bytes = 0;
-  absl::Time deadline = absl::InfiniteFuture();
+  absl::Duration deadline = absl::InfiniteDuration();  // of this thread's processor time
   const std::atomic<bool>* cancelled = nullptr;
 };
 

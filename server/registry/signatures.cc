@@ -203,7 +203,7 @@ void Signatures::Abandon(const std::shared_ptr<Flight>& flight, uint64_t waiter)
 bool Signatures::Keepable(const checker::Signature& signature, absl::Duration wall) const {
   if (signature.status != checker::SignatureStatus::kUnknown) return true;
   return signature.reason_code != "TIME_LIMIT" && signature.reason_code != "CANCELLED" &&
-         wall < check_limits_.max_wall * 0.5;
+         wall < check_limits_.max_time * 0.5;
 }
 
 void Signatures::Save(const storage::SignatureKey& key, const checker::Signature& signature) {

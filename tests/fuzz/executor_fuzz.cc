@@ -46,7 +46,7 @@ checker::Options SmallOptions() {
   options.limits.max_memory_bytes = 64u << 20;
   options.limits.max_grid_blocks = 4096;
   options.limits.max_grid_classes = 64;
-  options.limits.max_wall = absl::Seconds(20);
+  options.limits.max_time = absl::Seconds(20);
   return options;
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Account for pairs of kernels that part: with a witness, or with the named cause that there is none.
 
-    account.py --samebits BIN --manifest M [--out FILE] [--groups 40] [--max-pairs N] [--only distinct|splits]
+    account.py --samebits BIN --manifest M [--out FILE] [--groups 40] [--max-pairs N]
+               [--jobs N] [--only distinct|splits]
 
 The manifest's digests give the hardware's classes within each group. Two kinds of pairs are explained, with one kernel
 to represent a class:
@@ -14,6 +15,7 @@ classes is called EQUIVALENT, or if splits without an account exceed 1 % of all 
 """
 import argparse
 import collections
+import concurrent.futures
 import itertools
 import json
 import os
@@ -22,6 +24,7 @@ import sys
 import tempfile
 
 CAUSES = ("SIGNED_ZERO", "NAN_PAYLOAD", "SPECIAL_VALUES", "APPROXIMATE_FUNCTION", "CONTRACTION", "SAME_TREES")
+PART = 16  # pairs that one process explains
 
 
 def run_lines(command):
@@ -83,13 +86,26 @@ def account_of(answer):
     return cause if cause in CAUSES else "none: " + cause
 
 
-def explain(samebits, manifest, pairs):
-    with tempfile.NamedTemporaryFile("w", suffix=".jsonl", delete=False) as file:
+def explain_part(samebits, manifest, pairs):
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
         file.writelines(json.dumps({"a": a, "b": b}) + "\n" for _, _, a, b in pairs)
-    try:
-        yield from run_lines([samebits, "explain", "--local", "--manifest", manifest, "--pairs", file.name, "--format", "json"])
-    finally:
-        os.unlink(file.name)
+        file.flush()
+        command = [samebits, "explain", "--local", "--manifest", manifest, "--pairs", file.name, "--format", "json"]
+        answers = list(run_lines(command))
+    if len(answers) != len(pairs):
+        sys.exit(f"{len(answers)} of {len(pairs)} pairs were answered, after {pairs[len(answers)][2:] if answers else pairs[0][2:]}")
+    return answers
+
+
+def explain(samebits, manifest, pairs, jobs):
+    """The pairs with their answers, by `jobs` processes."""
+    parts = [pairs[at:at + PART] for at in range(0, len(pairs), PART)]
+    done = 0
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for part, answers in zip(parts, pool.map(lambda part: explain_part(samebits, manifest, part), parts)):
+            yield from zip(part, answers)
+            done += len(part)
+            print(f"{done} of {len(pairs)} pairs", end="\r", file=sys.stderr, flush=True)
 
 
 def main():
@@ -99,6 +115,7 @@ def main():
     parser.add_argument("--out")
     parser.add_argument("--groups", type=int, default=40)
     parser.add_argument("--max-pairs", type=int, default=10**9, help="explain only so many pairs, evenly spread")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--only", choices=("distinct", "splits"))
     options = parser.parse_args()
 
@@ -113,12 +130,10 @@ def main():
     classes = sum(len({known.get(name, name) for name, _ in rows}) for rows in groups.values())
 
     tables = {"distinct": collections.defaultdict(collections.Counter), "splits": collections.defaultdict(collections.Counter)}
-    answered = 0
     with open(options.out or os.devnull, "w") as out:
-        for (kind, group, a, b), answer in zip(pairs, explain(options.samebits, options.manifest, pairs)):
+        for (kind, group, a, b), answer in explain(options.samebits, options.manifest, pairs, options.jobs):
             if "error" in answer:
                 sys.exit(f"{a} {b}: {answer['error']}")
-            answered += 1
             account = account_of(answer)
             tables[kind][group][account] += 1
             difference = answer.get("difference") or {}
@@ -127,8 +142,6 @@ def main():
                                   "summary": difference.get("summary"), "inputs_tried": difference.get("inputs_tried"),
                                   "witness": difference.get("witness")}) + "\n")
             out.flush()
-    if answered != len(pairs):
-        sys.exit(f"{answered} of {len(pairs)} pairs were answered")
 
     failed = False
     for kind, table in tables.items():

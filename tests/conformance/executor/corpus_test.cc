@@ -86,7 +86,7 @@ struct Counts {
 
 void Compare(const Job& job, Counts* counts) {
   checker::Options options;
-  options.limits.max_wall = absl::Seconds(20);
+  options.limits.max_time = absl::Seconds(20);
   auto contents = evaluation::MakeContents(job.text, job.launch, 7, options);
   ASSERT_TRUE(contents.ok()) << job.id << ": " << contents.status();
   PutIntegers(job, &*contents);

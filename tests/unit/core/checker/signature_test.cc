@@ -141,7 +141,7 @@ TEST(SignatureTest, EachLimitStopsWithItsName) {
       {"max_steps", [](Limits* l) { l->max_steps = 10'000; }, "STEP_LIMIT"},
       {"max_nodes", [](Limits* l) { l->max_nodes = 1'000; }, "NODE_LIMIT"},
       {"max_memory_bytes", [](Limits* l) { l->max_memory_bytes = 100'000; }, "MEMORY_LIMIT"},
-      {"max_wall", [](Limits* l) { l->max_wall = absl::ZeroDuration(); }, "TIME_LIMIT"},
+      {"max_time", [](Limits* l) { l->max_time = absl::ZeroDuration(); }, "TIME_LIMIT"},
       {"max_grid_blocks", [](Limits* l) { l->max_grid_blocks = 1; }, "GRID_LIMIT"},
   };
   for (const LimitCase& c : cases) {

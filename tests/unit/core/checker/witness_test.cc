@@ -205,7 +205,7 @@ TEST(WitnessTest, IsBoundedAndDeterministic) {
   options.limits.max_witness_operations = 1;
   EXPECT_EQ(ExplainBodies(a, b, options).verdict, Verdict::kDistinct);
   options.limits = {};
-  options.limits.max_witness_wall = absl::ZeroDuration();
+  options.limits.max_witness_time = absl::ZeroDuration();
   EXPECT_EQ(ExplainBodies(a, b, options).verdict, Verdict::kDistinct);
   const Comparison first = ExplainBodies(a, b), second = ExplainBodies(a, b);
   ASSERT_TRUE(first.difference->witness && second.difference->witness);

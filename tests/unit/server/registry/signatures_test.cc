@@ -190,7 +190,7 @@ TEST_F(SignaturesTest, KeepsUnknownInMemoryButNotInTheStore) {
 }
 
 TEST_F(SignaturesTest, DoesNotKeepUnknownThatMayBeForLackOfTime) {
-  config_.limits.check.max_wall = absl::Milliseconds(10);
+  config_.limits.check.max_time = absl::Milliseconds(10);
   EXPECT_FALSE(Signature(Inline("a unknown sleep"))->cached);
   EXPECT_FALSE(Signature(Inline("a unknown sleep"))->cached);
   EXPECT_FALSE(Signature(Inline("b sleep"))->cached);
