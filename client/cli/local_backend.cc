@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/backend.h"
+#include "core/checker/memo.h"
 
 namespace samebits::cli {
 namespace {
@@ -69,7 +70,7 @@ class LocalBackend : public Backend {
   absl::StatusOr<checker::Signature> Compute(const Kernel& kernel) {
     if (!kernel.kernel_name.empty()) return NeedsServer(kernel.kernel_name);
     absl::StatusOr<checker::Signature> signature =
-        checker::ComputeSignature(kernel.text, kernel.launch.launch, options_);
+        checker::ComputeSignature(kernel.text, kernel.launch.launch, options_, &memo_);
     if (!signature.ok()) return PrefixStatus(signature.status(), kernel.id);
     return signature;
   }
@@ -82,6 +83,7 @@ class LocalBackend : public Backend {
 
   const checker::Options options_;
   const int jobs_;
+  checker::SignatureMemo memo_;
 };
 
 }  // namespace

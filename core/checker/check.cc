@@ -204,13 +204,11 @@ expr::BufferId Workspace::Buffer(const std::string& name, const Digest128& key) 
   return it->second;
 }
 
-absl::StatusOr<std::unique_ptr<Check>> RunCheck(std::string_view text, const Launch& launch, const Options& options,
-                                                Workspace* workspace) {
+absl::StatusOr<std::unique_ptr<Check>> ParseCheck(std::string_view text, const Launch& launch, const Options& options) {
   if (text.size() > options.limits.max_text_bytes)
     return absl::ResourceExhaustedError(absl::StrCat("text of ", text.size(), " bytes is over the limit max_text_bytes (",
                                                      options.limits.max_text_bytes, ")"));
   auto check = std::make_unique<Check>();
-  const absl::Duration deadline = ThreadCpuTime() + options.limits.max_time;
   const double start = ThreadMicros();
   isa::ptx::ParseLimits parse_limits;
   parse_limits.max_text_bytes = options.limits.max_text_bytes;
@@ -218,10 +216,17 @@ absl::StatusOr<std::unique_ptr<Check>> RunCheck(std::string_view text, const Lau
   if (!module.ok()) return module.status();
   if (absl::Status s = isa::ptx::Verify(*module); !s.ok()) return s;
   check->module = std::make_unique<isa::Module>(std::move(*module));
-  const double parsed = ThreadMicros();
   auto entry = FindEntry(*check->module, launch.entry);
   if (!entry.ok()) return entry.status();
   check->entry = *entry;
+  check->signature.times.parse = ThreadMicros() - start;
+  return check;
+}
+
+absl::Status RunParsed(const Launch& launch, const Options& options, Workspace* workspace, Check* check) {
+  const double parsed = ThreadMicros();
+  const absl::Duration deadline =
+      ThreadCpuTime() + options.limits.max_time - absl::Microseconds(check->signature.times.parse);
   const isa::Function& f = check->module->functions[check->entry];
   if (absl::Status s = CheckBlock(f, launch); !s.ok()) return s;
   check->launch.block = launch.block;
@@ -233,7 +238,7 @@ absl::StatusOr<std::unique_ptr<Check>> RunCheck(std::string_view text, const Lau
   const uint64_t blocks = static_cast<uint64_t>(check->launch.grid[0]) * check->launch.grid[1] * check->launch.grid[2];
   if (blocks == 0) return absl::InvalidArgumentError("the grid has a dimension of zero");
   workspace->builder.ForgetSights();
-  if (absl::Status s = Bind(launch, workspace, check.get()); !s.ok()) return s;
+  if (absl::Status s = Bind(launch, workspace, check); !s.ok()) return s;
   Signature& sig = check->signature;
   check->space = std::make_unique<symexec::LaneSpace>(static_cast<int>(launch.block[0] * launch.block[1] * launch.block[2]));
   if (blocks > options.limits.max_grid_blocks) {
@@ -241,7 +246,7 @@ absl::StatusOr<std::unique_ptr<Check>> RunCheck(std::string_view text, const Lau
     check->stop.code = "GRID_LIMIT";
     check->stop.reason = absl::StrCat("grid of ", blocks, " blocks is over the limit max_grid_blocks (", options.limits.max_grid_blocks, ")");
   } else {
-    Execute(options, deadline, workspace, check.get());
+    Execute(options, deadline, workspace, check);
   }
   const double executed = ThreadMicros();
   MapBuilder maps(&workspace->builder, check->space.get(), check->launch.grid_known, check->launch.grid);
@@ -262,7 +267,7 @@ absl::StatusOr<std::unique_ptr<Check>> RunCheck(std::string_view text, const Lau
                                  "and no index runs past the extent of its dimension");
   std::sort(check->assumptions.begin(), check->assumptions.end());
   check->assumptions.erase(std::unique(check->assumptions.begin(), check->assumptions.end()), check->assumptions.end());
-  sig.times = {parsed - start, executed - parsed, ThreadMicros() - executed};
+  sig.times = {sig.times.parse, executed - parsed, ThreadMicros() - executed};
   sig.nodes = workspace->nodes.size();
   sig.families = maps.families();
   sig.assumptions = check->assumptions;
@@ -284,6 +289,14 @@ absl::StatusOr<std::unique_ptr<Check>> RunCheck(std::string_view text, const Lau
   }
   if (check->launch.grid_known)
     for (const auto& [buffer, map] : check->maps) sig.output_bytes += map.bytes;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Check>> RunCheck(std::string_view text, const Launch& launch, const Options& options,
+                                                Workspace* workspace) {
+  auto check = ParseCheck(text, launch, options);
+  if (!check.ok()) return check.status();
+  if (absl::Status s = RunParsed(launch, options, workspace, check->get()); !s.ok()) return s;
   return check;
 }
 

@@ -39,7 +39,13 @@ struct Check {
   Signature signature;
 };
 
-// Parses, executes and maps. Errors as ComputeSignature.
+// Parses, verifies and finds the entry: module, entry and the time of parsing. Errors as ComputeSignature.
+absl::StatusOr<std::unique_ptr<Check>> ParseCheck(std::string_view text, const Launch& launch, const Options& options);
+
+// Executes and maps what ParseCheck left.
+absl::Status RunParsed(const Launch& launch, const Options& options, Workspace* workspace, Check* check);
+
+// Both.
 absl::StatusOr<std::unique_ptr<Check>> RunCheck(std::string_view text, const Launch& launch, const Options& options,
                                                 Workspace* workspace);
 

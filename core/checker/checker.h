@@ -59,7 +59,7 @@ struct Limits {
   // Of the search for a witness: operations evaluated over all inputs tried, and processor time beside it. Running out of
   // either ends the search without one.
   uint64_t max_witness_operations = 40'000'000;
-  absl::Duration max_witness_time = absl::Seconds(10);
+  absl::Duration max_witness_time = absl::Seconds(30);
 };
 
 struct Options {

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "core/checker/memo.h"
 #include "core/isa/ptx/parser.h"
 #include "server/registry/checker_backend.h"
 #include "server/registry/errors.h"
@@ -27,7 +28,7 @@ class StaticCheckerBackend : public CheckerBackend {
   }
   absl::StatusOr<checker::Signature> ComputeSignature(std::string_view text, const checker::Launch& launch,
                                                       const checker::Options& options) const override {
-    return Detailed(checker::ComputeSignature(text, launch, options));
+    return Detailed(checker::ComputeSignature(text, launch, options, &memo_));
   }
   checker::Comparison CompareSignatures(const checker::Signature& a, const checker::Signature& b) const override {
     return checker::CompareSignatures(a, b);
@@ -44,6 +45,8 @@ class StaticCheckerBackend : public CheckerBackend {
     if (result.ok()) return result;
     return Detail(result.status());
   }
+
+  mutable checker::SignatureMemo memo_;
 };
 
 }  // namespace
