@@ -79,6 +79,7 @@ class Target {
       if (const absl::Status s = AddOutput(p); !s.ok()) return s;
     Choose(0);
     FindTargets(partings[0]);
+    approximate_ = TakesApproximate();
     program_.Cover(&image_);
     image_.Settle();
     CoverGathers();
@@ -119,7 +120,7 @@ class Target {
   bool Saw(Shown shown) const { return seen_.count(shown) != 0; }
   // Whether both sides are the same tree; whether they are where operands are finite numbers (expr/fingerprint.h).
   bool same() const { return same_; }
-  // Whether an approximate function is one of the operations at which the sides part.
+  // Whether the operations at which the sides part are approximate functions, or take results of such.
   bool approximate() const { return approximate_; }
   bool uncontracted_same() const { return uncontracted_same_; }
   bool finite_same() const { return finite_same_; }
@@ -342,12 +343,12 @@ class Target {
     }
   }
 
-  static bool IsApproximate(const expr::Node& n) {
-    switch (n.fn) {
+  static bool IsApproximate(Fn fn, uint64_t attr) {
+    switch (fn) {
       case Fn::kFDiv:
       case Fn::kFRcp:
       case Fn::kFSqrt:
-        return (n.attr & (expr::Attr::kApprox | expr::Attr::kFull)) != 0;
+        return (attr & (expr::Attr::kApprox | expr::Attr::kFull)) != 0;
       case Fn::kFRsqrt:
       case Fn::kEx2:
       case Fn::kLg2:
@@ -372,10 +373,20 @@ class Target {
                       : m.fn == Fn::kFAdd || n.fn == Fn::kFAdd ? Fn::kFAdd
                                                                : m.fn,
                       m.fn == n.fn ? m.attr : 0, m.fn == n.fn ? n.attr : 0);
-    approximate_ = IsApproximate(m) || IsApproximate(n);
     if (m.width == 0 || n.width == 0 || m.fn == Fn::kVector || n.fn == Fn::kVector) return;
     const auto i = program_.Add(x, m.width), j = program_.Add(y, n.width);
     if (i.ok() && j.ok()) near_ = {*i, *j};
+  }
+
+  bool TakesApproximate() const {
+    std::vector<bool> below(program_.values().size());
+    for (const ValueId id : near_) below[id] = true;
+    for (size_t id = below.size(); id-- > 0;) {
+      const Program::Value& v = program_.values()[id];
+      if (below[id] && v.kind == Program::Kind::kStep && IsApproximate(v.fn, v.attr)) return true;
+      for (int i = 0; below[id] && i < v.count; ++i) below[program_.operand(v, i)] = true;
+    }
+    return false;
   }
 
   // Makes room where data-dependent loads lead with all indices zero, one level after the other.
@@ -648,16 +659,17 @@ void NameCause(const std::vector<std::unique_ptr<Target>>& targets, const std::s
   if (saw(Shown::kContracted) || all(&Target::uncontracted_same))
     return Explain(Cause::kContraction,
                    "the bits differ only if the assembler fuses a product into a sum in one of the two", result);
-  const bool approximate = std::any_of(targets.begin(), targets.end(), [](const auto& t) { return t->approximate(); });
-  if (saw(Shown::kInexact) || approximate)
-    return Explain(Cause::kApproximateFunction,
-                   "whether the bits differ depends on results of approximate functions that the ISA leaves open",
-                   result);
+  const auto approximate = [result] {
+    Explain(Cause::kApproximateFunction,
+            "whether the bits differ depends on results of approximate functions that the ISA leaves open", result);
+  };
+  if (saw(Shown::kInexact)) return approximate();
   if (saw(Shown::kNan))
     return Explain(Cause::kNanPayload, "only NaNs of different patterns were found, which the ISA leaves open", result);
   if (all(&Target::finite_same))
     return Explain(Cause::kSpecialValues,
                    "the two are equal where no NaN or infinity arises and the sign of zero does not count", result);
+  if (std::any_of(targets.begin(), targets.end(), [](const auto& t) { return t->approximate(); })) return approximate();
   Explain(Cause::kNone, "no input tried gives different bits", result);
 }
 
