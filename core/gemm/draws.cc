@@ -42,4 +42,22 @@ std::vector<uint64_t> DrawPatterns(FormatId type, int64_t count, uint64_t seed, 
   return patterns;
 }
 
+std::vector<uint64_t> DrawEdgePatterns(FormatId type, int64_t k, int64_t rows, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto pattern = [&](double value) {
+    return ConvertFloat(FormatOf(type), softfloat::kF64, std::bit_cast<uint64_t>(value), softfloat::Rounding::kRn);
+  };
+  const uint64_t small = pattern(-0x1p63), large = pattern(0x1p64);
+  std::vector<uint64_t> patterns(k * rows, 0);
+  for (int64_t row = 0; row < rows; ++row) {
+    // cuts leave their short parts at the end
+    const int64_t x = static_cast<int64_t>(random() % k);
+    const int64_t y = random() % 2 == 0 ? k - 1 - static_cast<int64_t>(random() % std::min<int64_t>(k, 16))
+                                        : static_cast<int64_t>(random() % k);
+    patterns[row * k + x] = small;
+    patterns[row * k + y] = large;
+  }
+  return patterns;
+}
+
 }  // namespace samebits::gemm

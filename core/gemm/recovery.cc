@@ -1,6 +1,8 @@
 #include "core/gemm/recovery.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <random>
@@ -9,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/gemm/hypothesis.h"
 #include "core/gemm/probe.h"
+#include "core/softfloat/convert.h"
 
 namespace samebits::gemm {
 namespace {
@@ -109,6 +112,14 @@ class Investigation {
     return outputs;
   }
 
+  absl::Status Ask(Draw* draw) {
+    ++draws_;
+    absl::StatusOr<std::vector<uint64_t>> library = box_->Multiply(problem_, draw->a, draw->b, draw->outputs);
+    if (!library.ok()) return library.status();
+    draw->library = *std::move(library);
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<Draw> Launch(int kind, bool repeat_rows) {
     Draw draw;
     draw.a.index = SampleSide(problem_.m), draw.b.index = SampleSide(problem_.n);
@@ -122,10 +133,7 @@ class Investigation {
     draw.a.patterns = fill(problem_.a_type, draw.a.index.size());
     draw.b.patterns = fill(problem_.b_type, draw.b.index.size());
     draw.outputs = Grid(draw.a.index.size(), draw.b.index.size());
-    ++draws_;
-    absl::StatusOr<std::vector<uint64_t>> library = box_->Multiply(problem_, draw.a, draw.b, draw.outputs);
-    if (!library.ok()) return library.status();
-    draw.library = *std::move(library);
+    if (absl::Status status = Ask(&draw); !status.ok()) return status;
     return draw;
   }
 
@@ -615,12 +623,15 @@ class Investigation {
     std::optional<Mismatch> first;
   };
 
-  absl::Status Compare(const Draw& draw, Candidate* candidate) {
-    const bool scalar = !candidate->plan.arithmetic.unit.has_value();
+  absl::StatusOr<std::vector<uint64_t>> Foretell(const Draw& draw, const Candidate& candidate) const {
+    const bool scalar = !candidate.plan.arithmetic.unit.has_value();
     const Operand a(problem_.a_type, draw.a.index.size(), problem_.k, draw.a.patterns, scalar);
     const Operand b(problem_.b_type, draw.b.index.size(), problem_.k, draw.b.patterns, scalar);
-    const std::vector<uint64_t> sums = Accumulate(candidate->plan, a, b, draw.outputs, options_.threads);
-    const absl::StatusOr<std::vector<uint64_t>> own = Finish(candidate->desc, sums, draw.outputs, {});
+    return Finish(candidate.desc, Accumulate(candidate.plan, a, b, draw.outputs, options_.threads), draw.outputs, {});
+  }
+
+  absl::Status Compare(const Draw& draw, Candidate* candidate) {
+    const absl::StatusOr<std::vector<uint64_t>> own = Foretell(draw, *candidate);
     if (!own.ok()) return own.status();
     for (size_t i = 0; i < own->size(); ++i) {
       if ((*own)[i] == draw.library[i]) continue;
@@ -628,6 +639,68 @@ class Investigation {
       const Output& o = draw.outputs[i];
       if (!candidate->first) {
         candidate->first = Mismatch{{draw.a.index[o.row], draw.b.index[o.column]}, (*own)[i], draw.library[i]};
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Operands on which the candidates x and y differ, found without the library; without outputs where none are found.
+  absl::StatusOr<Draw> FindSeparating(const Candidate& x, const Candidate& y) {
+    const bool edges = group_ == 1 && (problem_.a_type == FormatId::kBf16 || problem_.a_type == FormatId::kF32);
+    const bool rows_vary = problem_.m >= problem_.n;
+    const int64_t rows = std::min<int64_t>(rows_vary ? problem_.m : problem_.n, 32), k = problem_.k;
+    const FormatId varying_type = rows_vary ? problem_.a_type : problem_.b_type;
+    const FormatId fixed_type = rows_vary ? problem_.b_type : problem_.a_type;
+    const int64_t tries = std::clamp<int64_t>((int64_t{1} << 22) / (rows * k), 4, 512);
+    for (int64_t i = 0; i < tries; ++i) {
+      const bool edge = edges && i % 4 != 0;
+      Draw draw;
+      SparseRows& varying = rows_vary ? draw.a : draw.b;
+      SparseRows& fixed = rows_vary ? draw.b : draw.a;
+      varying.index.resize(rows);
+      std::iota(varying.index.begin(), varying.index.end(), 0);
+      fixed.index = {(rows_vary ? problem_.n : problem_.m) - 1};
+      varying.patterns = edge ? DrawEdgePatterns(varying_type, k, rows, random_())
+                              : DrawPatterns(varying_type, rows * k, random_(), static_cast<int>(i));
+      fixed.patterns = DrawPatterns(fixed_type, k, random_(), static_cast<int>(i));
+      if (edge) fixed.patterns.assign(k, PowerOfTwo(fixed_type, 64));
+      draw.outputs = rows_vary ? Grid(rows, 1) : Grid(1, rows);
+      const absl::StatusOr<std::vector<uint64_t>> of_x = Foretell(draw, x), of_y = Foretell(draw, y);
+      if (!of_x.ok()) return of_x.status();
+      if (!of_y.ok()) return of_y.status();
+      std::vector<Output> differing;
+      for (size_t j = 0; j < draw.outputs.size(); ++j) {
+        if ((*of_x)[j] != (*of_y)[j]) differing.push_back(draw.outputs[j]);
+      }
+      if (differing.empty()) continue;
+      draw.outputs = std::move(differing);
+      return draw;
+    }
+    return Draw{};
+  }
+
+  static uint64_t PowerOfTwo(FormatId type, int exponent) {
+    const double value = std::ldexp(1.0, exponent);
+    return ConvertFloat(FormatOf(type), softfloat::kF64, std::bit_cast<uint64_t>(value), softfloat::Rounding::kRn);
+  }
+
+  // Parts the candidates that are left by operands chosen for it, as far as such are found.
+  absl::Status Separate(std::vector<Candidate>& candidates) {
+    for (int round = 0; round < 20; ++round) {
+      std::vector<Candidate*> left;
+      for (Candidate& candidate : candidates) {
+        if (candidate.mismatches == 0) left.push_back(&candidate);
+      }
+      absl::StatusOr<Draw> draw = Draw{};
+      for (size_t i = 1; i < left.size() && draw->outputs.empty(); ++i) {
+        draw = FindSeparating(*left[0], *left[i]);
+        if (!draw.ok()) return draw.status();
+      }
+      if (draw->outputs.empty()) return absl::OkStatus();
+      if (absl::Status status = Ask(&*draw); !status.ok()) return status;
+      result_.outputs_compared += static_cast<int64_t>(draw->outputs.size());
+      for (Candidate* candidate : left) {
+        if (absl::Status status = Compare(*draw, candidate); !status.ok()) return status;
       }
     }
     return absl::OkStatus();
@@ -650,8 +723,7 @@ class Investigation {
     const auto survivors = [&] {
       return std::count_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.mismatches == 0; });
     };
-    // one output says little: as many launches again where several candidates are left
-    for (int i = 0; i < options_.draws || (survivors() > 1 && i < 4 * options_.draws && result_.outputs_compared < 1000); ++i) {
+    for (int i = 0; i < options_.draws; ++i) {
       const absl::StatusOr<Draw> draw = Launch(i, false);
       if (!draw.ok()) return draw.status();
       result_.outputs_compared += static_cast<int64_t>(draw->outputs.size());
@@ -660,6 +732,7 @@ class Investigation {
         if (absl::Status status = Compare(*draw, &candidate); !status.ok()) return status;
       }
     }
+    if (absl::Status status = Separate(candidates); !status.ok()) return status;
     return Choose(candidates, survivors());
   }
 

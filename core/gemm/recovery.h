@@ -50,6 +50,10 @@ absl::StatusOr<Plan> CompileDefective(const GemmDesc& desc, int64_t k, int64_t s
 // Random operands for validation. `draw` chooses among distributions: near one, many magnitudes, few distinct values.
 std::vector<uint64_t> DrawPatterns(FormatId type, int64_t count, uint64_t seed, int draw);
 
+// Rows of two values each, whose products with 2^64 are -2^127 and 2^128: whether a product was rounded before it was
+// added shows, though products of this type are exact within the accumulator's range. For bf16 and f32.
+std::vector<uint64_t> DrawEdgePatterns(FormatId type, int64_t k, int64_t rows, uint64_t seed);
+
 }  // namespace samebits::gemm
 
 #endif  // SAMEBITS_CORE_GEMM_RECOVERY_H_

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 seconds=${1:-600}
 shift || true
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(ptx_parser_fuzz executor_fuzz)
+[ ${#targets[@]} -gt 0 ] || targets=(ptx_parser_fuzz executor_fuzz gemm_desc_fuzz)
 work=build/fuzz
 
 step "Build"
@@ -23,10 +23,12 @@ python3 tests/fuzz/seeds.py $work/kernels $work/seeds
 # An evaluated kernel may take its limits of time in each of the checks that the target makes of one input.
 for target in "${targets[@]}"; do
   step "$target, $seconds s (inputs found: $work/found/$target)"
-  mkdir -p "$work/found/$target" "$work/failures"
+  mkdir -p "$work/found/$target" "$work/seeds/$target" "$work/failures"
+  dict=tests/fuzz/ptx.dict
+  [ "$target" = gemm_desc_fuzz ] && dict=tests/fuzz/gemm_desc.dict
   more=()
   [ "$target" = ptx_parser_fuzz ] && more=(tests/fuzz/ptx_corpus)
-  UBSAN_OPTIONS=print_stacktrace=1 "build/asan/tests/fuzz/$target" -dict=tests/fuzz/ptx.dict -max_len=8192 \
+  UBSAN_OPTIONS=print_stacktrace=1 "build/asan/tests/fuzz/$target" -dict="$dict" -max_len=8192 \
     -timeout=120 -rss_limit_mb=4096 -max_total_time="$seconds" -print_final_stats=1 -verbosity=0 -print_funcs=0 \
     -artifact_prefix="$work/failures/$target-" "$work/found/$target" "$work/seeds/$target" "${more[@]}" ||
     fail "$target failed; its input is in $work/failures"
