@@ -76,6 +76,16 @@ TEST(RecoveryTest, ReportsTheTypesOfPartialSums) {
   }
 }
 
+TEST(RecoveryTest, TellsWhetherAProductIsRoundedBeforeItIsAdded) {
+  // the last product is added to the chain of four in one rounding, or rounded first: one tree
+  for (const char* cuts : {"family=plain cuts=none", "family=chained cuts=contiguous:4x2"}) {
+    const HiddenGemm hidden = Hidden(std::string("types=bf16,bf16,f32,bf16 instruction=fma ") + cuts, 1, 64, 5);
+    const Recovery recovery = RecoverHidden(hidden);
+    ASSERT_TRUE(recovery.explained) << recovery.reason;
+    EXPECT_EQ(DigestOf(*Compile(recovery.desc, 5, 90)), DigestOf(*Compile(hidden.desc, 5, 90))) << cuts;
+  }
+}
+
 // Answers as `inner` does, but changes something.
 class Disturbed : public BlackBox {
  public:
