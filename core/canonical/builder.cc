@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/expr/operation.h"
+
 namespace samebits::canonical {
 
 using expr::Anchor;
@@ -879,6 +881,26 @@ bool Builder::BuildSelect(int width, Scalar* c, Scalar* out) {
   return true;
 }
 
+// Magnitude that the integer step cannot pass, by those of its accumulator and of its products; nothing where it may
+// leave the range of s32.
+std::optional<uint64_t> Builder::IntegerStepBound(uint64_t attr, const Scalar& accumulator, int products) const {
+  uint64_t bound = 0;
+  if (nodes_.IsConst(accumulator.node, &bound)) {
+    const int64_t value = static_cast<int32_t>(bound);
+    bound = static_cast<uint64_t>(value < 0 ? -value : value);
+  } else {
+    const auto known = integer_bounds_.find(accumulator.node);
+    if (known == integer_bounds_.end()) return std::nullopt;
+    bound = known->second;
+  }
+  uint64_t product = 1;
+  for (const int shift : {32, 40})
+    product *= static_cast<expr::Format>(attr >> shift & 255) == expr::Format::kS8 ? 128 : 255;
+  bound += product * static_cast<uint64_t>(products);
+  if (bound > 0x7fffffff) return std::nullopt;
+  return bound;
+}
+
 // Children: accumulator, vector of A, vector of B (each of the group's length, element k of both multiplied).
 // Within a group the order of products is irrelevant in bits: the pairs are sorted.
 bool Builder::BuildMatrixStep(uint64_t attr, int width, Scalar* c, Scalar* out) {
@@ -898,6 +920,17 @@ bool Builder::BuildMatrixStep(uint64_t attr, int width, Scalar* c, Scalar* out) 
   const bool exact = (acc.fn == Fn::kMatrixStep && acc.attr == attr && acc.width == width) ||
                      (nodes_.IsConst(c[0].node, &value) && value == 0);
   constexpr uint64_t kRuleMask = 15;  // 0: a truncated sum (symexec/exec_matrix.cc)
+  if ((attr & kRuleMask) == expr::kIntegerMatrixRule) {
+    constexpr uint64_t kClamps = 1 << 4;
+    const std::optional<uint64_t> bound = IntegerStepBound(attr, c[0], nodes_[c[1].node].children);
+    if (bound && (attr & kClamps) != 0) {
+      Hit(Rewrite::kMatrixNoClamp);
+      attr &= ~kClamps;
+    }
+    if (!Plain(Fn::kMatrixStep, attr, width, 0, c, 3, out)) return false;
+    if (bound) integer_bounds_.emplace(out->node, *bound);
+    return true;
+  }
   if (exact && (attr & kRuleMask) == 0 && all_zero(c[1].node) && all_zero(c[2].node)) {
     Hit(Rewrite::kMatrixZeroStep);
     *out = c[0];

@@ -57,6 +57,7 @@ class Builder {
   bool BuildNot(int width, const Scalar& a, Scalar* out);
   bool BuildSignFlip(int width, const Scalar& a, Scalar* out);
   bool BuildMatrixStep(uint64_t attr, int width, Scalar* c, Scalar* out);
+  std::optional<uint64_t> IntegerStepBound(uint64_t attr, const Scalar& accumulator, int products) const;
   bool Plain(expr::Fn fn, uint64_t attr, int width, uint8_t facts, const Scalar* c, int n, Scalar* out);
   Scalar SelfOf(expr::NodeId node) const;
   void SettleScalar(Scalar* s);
@@ -80,6 +81,7 @@ class Builder {
   bool saw_contraction_ = false, saw_f64_ = false;
   uint64_t hits_[kRewriteCount] = {};
   std::unordered_map<expr::NodeId, expr::NodeId> settled_;
+  std::unordered_map<expr::NodeId, uint64_t> integer_bounds_;  // of integer matrix steps that cannot wrap
   // Selects that take the larger (smaller) of two values, or a NaN: node -> the min or max that they equal up to the
   // sign of zero and the payload of NaNs, with anchors as below.
   std::unordered_map<expr::NodeId, Scalar> extremes_;

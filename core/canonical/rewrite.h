@@ -31,6 +31,7 @@ namespace samebits::canonical {
   X(kSelectNot, "select(not p, a, b) -> select(p, b, a)")                                                      \
   X(kIdempotent, "op(a, a) -> a for and, or, integer min and max, and float min and max of canonical values")  \
   X(kMultiset, "associative and commutative in bits: operands flatten to a multiset")                          \
+  X(kMatrixNoClamp, "clamping integer matrix step that cannot pass the range of s32 -> the plain one")                 \
   X(kMatrixZeroStep, "matrix step of zero products on a matrix result or +0 -> the accumulator")                       \
   X(kIdentity, "x + 0, x * 1, x & ~0, x | 0, x ^ 0, shift by 0 on integers -> x")
 

@@ -12,7 +12,7 @@ namespace samebits::checker {
 
 namespace {
 
-constexpr int kSignatureVersion = 2;
+constexpr int kSignatureVersion = 3;
 
 double ThreadMicros() { return absl::ToDoubleMicroseconds(ThreadCpuTime()); }
 

@@ -1,4 +1,4 @@
-// The proof by trial of kMatrixZeroStep: for every unit whose steps the executor builds, a step of zero products gives
+// The proofs by trial of kMatrixZeroStep and kMatrixNoClamp: for every unit whose steps the executor builds, a step of zero products gives
 // a former step's result back bit for bit.
 
 #include <gtest/gtest.h>
@@ -42,6 +42,18 @@ TEST(MatrixZeroStepTest, GivesMatrixResultsBack) {
     }
   }
   EXPECT_GT(units, 20);
+}
+
+// Up to the bound that the rewrite asks for, the largest products clamp nothing; one beyond it they do.
+TEST(MatrixNoClampTest, LargestProductsAtTheBound) {
+  const std::vector<int32_t> least(32, -128), most(32, 255);
+  const int64_t limit = 0x7fffffff;
+  for (const auto* v : {&least, &most}) {
+    const int64_t sum = int64_t{32} * (*v)[0] * (*v)[0];
+    const auto c = static_cast<uint32_t>(limit - sum);
+    EXPECT_EQ(sf::IntegerDot(*v, *v, c, true), sf::IntegerDot(*v, *v, c, false));
+    EXPECT_NE(sf::IntegerDot(*v, *v, c + 1, true), sf::IntegerDot(*v, *v, c + 1, false));
+  }
 }
 
 }  // namespace

@@ -278,7 +278,7 @@ TEST_F(RandomTreeTest, RewritesAreExactInBits) {
     failures += !SameBits(grower.Any(1 + static_cast<int>(random.Below(4))), random, kMemories);
   for (int i = 0; i < kRewriteCount; ++i) {
     const auto rewrite = static_cast<Rewrite>(i);
-    if (rewrite == Rewrite::kMatrixZeroStep) continue;  // matrix_step_test.cc
+    if (rewrite == Rewrite::kMatrixZeroStep || rewrite == Rewrite::kMatrixNoClamp) continue;  // matrix_step_test.cc
     std::cout << on.hits(rewrite) << " " << RewriteText(rewrite) << "\n";
     EXPECT_GE(on.hits(rewrite), 10u) << RewriteText(rewrite);
   }

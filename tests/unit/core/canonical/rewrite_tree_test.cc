@@ -1,6 +1,7 @@
 #include <set>
 
 #include "core/canonical/rewrite.h"
+#include "core/expr/operation.h"
 #include "tests/unit/core/canonical/tree.h"
 
 namespace samebits::canonical {
@@ -10,7 +11,7 @@ constexpr Format kF = Format::kF32, kH = Format::kF16, kB = Format::kBf16, kD = 
 constexpr uint64_t kOne = 0x3f800000, kMinusZero = 0x80000000;
 constexpr uint64_t kFtz = Attr::kFtz, kSat = Attr::kSat, kSigned = Attr::kSigned, kNan = Attr::kNanFlag;
 
-const Tree x = X(0, 32), y = X(1, 32), z = X(2, 32), hx = X(0, 16), hy = X(1, 16), dx = X(0, 64), dy = X(1, 64);
+const Tree x = X(0, 32), y = X(1, 32), z = X(2, 32), hx = X(0, 16), hy = X(1, 16), bx = X(0, 8), by = X(1, 8), dx = X(0, 64), dy = X(1, 64);
 const Tree zero = C(0, 32), minus_zero = C(kMinusZero, 32), one = C(kOne, 32);
 
 Tree Add(Tree a, Tree b, uint64_t flags = 0, Round round = Round::kRn) {
@@ -34,6 +35,12 @@ Tree Step(Tree acc, std::vector<Tree> a, std::vector<Tree> b) {
   const uint64_t unit = uint64_t{25} << 8 | uint64_t{static_cast<uint16_t>(-133)} << 16 | static_cast<uint64_t>(kH) << 32 |
                         static_cast<uint64_t>(kH) << 40 | uint64_t{16} << 48;
   return {Fn::kMatrixStep, unit, 32, {acc, {Fn::kVector, 16, 0, a}, {Fn::kVector, 16, 0, b}}};
+}
+// A step of s8 by s8, or u8 by u8.
+Tree IntegerStep(Tree acc, std::vector<Tree> a, std::vector<Tree> b, bool clamps, Format f = Format::kS8) {
+  const uint64_t unit = expr::kIntegerMatrixRule | uint64_t{clamps} << 4 | static_cast<uint64_t>(f) << 32 |
+                        static_cast<uint64_t>(f) << 40;
+  return {Fn::kMatrixStep, unit, 32, {acc, {Fn::kVector, 8, 0, a}, {Fn::kVector, 8, 0, b}}};
 }
 Tree Op(Fn fn, Tree a, Tree b, uint64_t flags = 0) {
   const int width = a.width;
@@ -88,6 +95,14 @@ std::vector<Applies> AllThatApply() {
       {Rewrite::kFoldConst, Min(C(0xff800000, 32), C(0xbf800000, 32), kNan), C(0xff800000, 32)},
       {Rewrite::kMatrixZeroStep, Step(Step(zero, {hx, hy}, {hy, hx}), {C(0, 16), C(0, 16)}, {C(0, 16), C(0, 16)}),
        Step(zero, {hx, hy}, {hy, hx})},
+      {Rewrite::kMatrixNoClamp, IntegerStep(zero, {bx, by}, {by, by}, true), IntegerStep(zero, {bx, by}, {by, by}, false)},
+      // Two products of s8 are at most 2^15.
+      {Rewrite::kMatrixNoClamp, IntegerStep(C(0x7fff7fff, 32), {bx, by}, {by, by}, true),
+       IntegerStep(C(0x7fff7fff, 32), {bx, by}, {by, by}, false)},
+      {Rewrite::kMatrixNoClamp, IntegerStep(C(0x80008001, 32), {bx, by}, {by, by}, true),
+       IntegerStep(C(0x80008001, 32), {bx, by}, {by, by}, false)},
+      {Rewrite::kMatrixNoClamp, IntegerStep(IntegerStep(zero, {bx, bx}, {by, by}, false), {bx, by}, {by, by}, true),
+       IntegerStep(IntegerStep(zero, {bx, bx}, {by, by}, true), {bx, by}, {by, by}, false)},
       {Rewrite::kFoldConst, Op(Fn::kIMin, C(0x8000, 16), C(2, 16), kSigned), C(0x8000, 16)},
       {Rewrite::kMulOne, Mul(sum, one), sum},
       {Rewrite::kMulOne, Mul(one, Add(x, y, kFtz), kFtz), Add(x, y, kFtz)},
@@ -219,6 +234,12 @@ std::vector<DoesNotApply> AllThatDoNot() {
       {Rewrite::kIdempotent, Op(Fn::kXor, x, x)},
       {Rewrite::kMatrixZeroStep, Step(x, {C(0, 16), C(0, 16)}, {C(0, 16), C(0, 16)})},
       {Rewrite::kMatrixZeroStep, Step(Step(zero, {hx, hy}, {hy, hx}), {C(0, 16), C(0, 16)}, {hx, C(0, 16)})},
+      {Rewrite::kMatrixNoClamp, IntegerStep(zero, {bx, by}, {by, by}, false)},
+      {Rewrite::kMatrixNoClamp, IntegerStep(x, {bx, by}, {by, by}, true)},
+      {Rewrite::kMatrixNoClamp, IntegerStep(C(0x7fff8000, 32), {bx, by}, {by, by}, true)},
+      {Rewrite::kMatrixNoClamp, IntegerStep(C(0x80008000, 32), {bx, by}, {by, by}, true)},
+      {Rewrite::kMatrixNoClamp, IntegerStep(C(0x7fff7fff, 32), {bx, by}, {by, by}, true, Format::kU8)},
+      {Rewrite::kMatrixNoClamp, IntegerStep(IntegerStep(C(0x7fff7fff, 32), {bx, bx}, {by, by}, false), {bx, by}, {by, by}, true)},
       {Rewrite::kFoldConst, Min(C(0x7fc00000, 32), one)},
       {Rewrite::kFoldConst, Min(C(1, 32), one, kFtz)},
       {Rewrite::kIdempotent, Op(Fn::kIAdd, x, x)},
