@@ -53,7 +53,7 @@ cmake --preset "$preset" -DSAMEBITS_BUILD_TESTS=ON
 cmake --build --preset "$preset" -j "$jobs"
 
 step "3/4 Environment of the Python package's tests (build/python-env)"
-if [ "$python" = yes ]; then python_environment; else note "left out"; fi
+if [ "$python" = yes ]; then python_environment; export SAMEBITS_PYTHON_TESTS=1; else note "left out"; fi  # not skipped
 
 step "4/4 Tests"
 selection=()

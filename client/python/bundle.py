@@ -9,6 +9,7 @@ needs besides the C and C++ runtimes, and protobuf of the interpreter that runs 
 
 import argparse
 import importlib.util
+import os
 import pathlib
 import shutil
 import subprocess
@@ -20,7 +21,8 @@ SYSTEM = ("linux-vdso", "ld-linux", "libc.so", "libm.so", "libgcc_s", "libstdc++
 
 def libraries(library):
     """Paths of the shared libraries that `library` needs, without the system's own."""
-    listing = subprocess.run(["ldd", str(library)], capture_output=True, text=True, check=True).stdout
+    environment = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+    listing = subprocess.run(["ldd", str(pathlib.Path(library).resolve())], capture_output=True, text=True, check=True, env=environment).stdout
     for line in listing.splitlines():
         name, _, rest = line.strip().partition(" => ")
         if rest and not name.startswith(SYSTEM):
@@ -33,6 +35,9 @@ def copy_native(library, folder):
     shutil.copy(library, folder / "libsamebits.so")
     for needed in libraries(library):
         shutil.copy(needed, folder / needed.name)
+    astray = [str(path) for path in libraries(folder / "libsamebits.so") if path.parent != folder.resolve()]
+    if astray:
+        raise RuntimeError(f"{library} does not look beside itself for {', '.join(astray)}: build target samebits_native again")
 
 
 def copy_protobuf(out):

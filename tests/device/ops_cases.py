@@ -45,11 +45,11 @@ def spread(items, count):
 
 
 def chosen(op, n):
-    """Part of ops.space: whole tiles first, the others evenly."""
-    whole = ops._power(n)
+    """Part of ops.space: three in four without what need not exist, whole tiles for rows; the others evenly."""
     space = ops.space(op, n)
-    simple = [c for c in space if c.kwargs.get("BI") == whole and c.kwargs["S"] == 1 and c.kwargs["BO"] <= 4]
-    simple = spread(simple, 16)
+    simple = [c for c in space if c.kwargs["FULL"] and c.kwargs.get("BO") * c.kwargs.get("BI", 0) <= 8192 and
+              (op == "sum_columns" or c.kwargs["BO"] * c.kwargs["BI"] // (32 * c.num_warps) >= 8)]
+    simple = spread(simple, PINNED * 3 // 4)
     return simple + spread([c for c in space if c not in simple], PINNED - len(simple))
 
 
@@ -137,7 +137,7 @@ class Case:
         common = dict(n=n, columns=columns, x_stride=columns)
         second = dict(n=parts, columns=columns, x_stride=columns)
         if pinned:
-            small = dict(SPAN=whole, BO=64, U=min(whole, 8), S=1, num_warps=2)
+            small = dict(SPAN=whole, BO=64, U=min(whole, 32), S=1, num_warps=2)
             return two_pass(
                 lambda to: Launch(ops.sum_columns, self._grid(c, parts), dict(x=self.x, out=to, divisor=1.0, **common), dict(DIVIDE=False, **c)),
                 lambda p: Launch(ops.sum_columns, (-(-columns // 64), 1), dict(x=p, out=out, divisor=1.0, **second), dict(DIVIDE=False, **small)),

@@ -38,8 +38,8 @@ def whole_axis(op, n):
     return [c for c in ops.space(op, n) if c.kwargs["SPAN"] == ops._power(n)]
 
 
-CASES = [("sum", 1000, "fp32"), ("sum", 512, "fp32"), ("mean", 3000, "bf16"), ("var", 400, "fp32"), ("dot_rows", 1000, "fp16"),
-         ("softmax", 400, "bf16"), ("rms_norm", 1024, "fp32"), ("sum_columns", 500, "fp32")]
+CASES = [("sum", 1000, "fp32"), ("sum", 1280, "fp32"), ("mean", 3000, "bf16"), ("var", 400, "fp32"), ("dot_rows", 1000, "fp16"),
+         ("softmax", 400, "bf16"), ("rms_norm", 1280, "fp32"), ("sum_columns", 500, "fp32")]
 
 
 @pytest.mark.parametrize("op,n,dtype", CASES)
@@ -64,10 +64,31 @@ def test_the_length_is_part_of_the_bits():
     assert len(digests) == 2
 
 
+def test_pieces_and_runs_are_the_padded_tree():
+    """1280 = 1024 + 256 without padding, in runs side by side, and the tile of 2048 filled up: one class."""
+    configs = [triton.Config(dict(BO=1, BI=2048, S=1, SPAN=2048), num_warps=4),
+               *(triton.Config(dict(BO=bo, BI=1280, S=1, SPAN=2048, K=k, FULL=full), num_warps=2)
+                 for bo, k, full in ((1, 1, True), (1, 2, True), (2, 1, False), (1, 4, False)))]
+    kept, report = classes("softmax", 1280, "fp32", configs)
+    assert kept == configs, str(report)
+
+
+def test_full_is_checked():
+    tile = dict(BO=1, S=1, SPAN=2048, K=1, FULL=True)
+    ops._check_full(triton.Config(dict(tile, BI=1280)), 1280)
+    ops._check_full(triton.Config(dict(tile, BI=2048)), 4096)
+    ops._check_full(triton.Config(dict(BO=64, U=8, S=2, SPAN=1024, FULL=True)), 5120)
+    for wrong, n in ((dict(tile, BI=1280), 1279), (dict(tile, BI=2048), 2049), (dict(BO=64, U=8, S=2, SPAN=1024, FULL=True), 5000)):
+        with pytest.raises(ValueError):
+            ops._check_full(triton.Config(wrong), n)
+
+
 def test_spaces_are_large_and_valid():
     for op in ("sum", "mean", "var", "dot_rows", "softmax", "rms_norm", "sum_columns", "mean_columns"):
-        for n in (128, 1000, 4096, 100_000):
+        for n in (128, 1000, 4096, 5120, 100_000):
             space = ops.space(op, n)
+            for config in space:
+                ops._check_full(config, n)
             assert len(space) >= 40 and len(set(map(str, space))) == len(space)
             assert all(ops._power(n) % c.kwargs["SPAN"] == 0 for c in space)
     with pytest.raises(ValueError):

@@ -8,7 +8,7 @@ import samebits.triton
 import triton
 import triton_kernels as kernels
 from samebits import Verdict
-from samebits.triton import Buffer, EquivalenceError, KeepEquivalent
+from samebits.triton import Buffer, EquivalenceError, KeepEquivalent, binding, compiling
 from triton.backends.compiler import GPUTarget
 
 TARGET = GPUTarget("cuda", 90, 32)
@@ -58,6 +58,11 @@ def test_the_cache_tells_launches_apart(tmp_path):
     for file in tmp_path.rglob("*.json"):
         file.write_text("{")
     assert prune(kernels.row_sum, SUM_CONFIGS, sum_args(), cache=tmp_path)[1].cached == 0
+
+
+def test_compiles_the_longest_first():
+    bounds = [binding.bind(kernels.row_sum, TARGET, sum_args(), {"grid": (8,), **config.all_kwargs()}) for config in SUM_CONFIGS]
+    assert compiling._longest_first(bounds) == [2, 0, 3, 1]  # 512 by 1 warp, 128 by 1 and 512 by 4, 128 by 4
 
 
 def test_references():

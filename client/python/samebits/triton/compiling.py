@@ -1,6 +1,7 @@
 """Compiles many configurations at once, in child processes where the system can fork."""
 
 import concurrent.futures
+import math
 import multiprocessing
 import re
 import time
@@ -61,6 +62,17 @@ def compile_all(bounds: Sequence[Bound], workers: int) -> List[Compiled]:
     return [results[i] for i in range(len(bounds))]
 
 
+def _weight(bound: Bound) -> float:
+    """Grows with the time that the compiler takes: elements of a tile for each warp."""
+    constants = [value for value in bound.source.constants.values() if isinstance(value, int) and value > 1]
+    return math.prod(constants) / bound.options.get("num_warps", 1)
+
+
+def _longest_first(bounds: Sequence[Bound]) -> List[int]:
+    """So that no core is left with a long compilation when the others are done."""
+    return sorted(range(len(bounds)), key=lambda i: -_weight(bounds[i]))
+
+
 def _in_processes(bounds: Sequence[Bound], workers: int) -> Dict[int, Compiled]:
     """Results of children, which inherit the work; those that are missing when the children stall are left out."""
     global _work
@@ -71,7 +83,7 @@ def _in_processes(bounds: Sequence[Bound], workers: int) -> Dict[int, Compiled]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # children only compile, and touch no other thread's state
             pool = multiprocessing.get_context("fork").Pool(workers)
-        answers = pool.imap_unordered(_compile_index, range(len(bounds)))
+        answers = pool.imap_unordered(_compile_index, _longest_first(bounds))
         for _ in bounds:
             index, compiled = answers.next(timeout=_STALL_SECONDS)
             results[index] = compiled

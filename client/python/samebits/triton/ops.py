@@ -4,7 +4,8 @@ The additions of each form one tree that the text fixes: the balanced binary tre
 first. Layout, warps, tile size, rows a program and split leave it as it is, so an autotuner may choose freely among
 space(...). How: within a tile the axis is folded by pairs (a sum over two elements is one addition, and that commutes);
 tiles are combined by a binary counter of partial sums, which pairs those of equal size; a split axis is cut at powers of
-two. Lengths that are no power of two are filled up with -0.0, the exact identity of addition. Products are rounded
+two. Lengths that are no power of two are filled up with -0.0, the exact identity of addition; subtrees of nothing else
+are left out, which changes no bit. Products are rounded
 before they are added (no contraction). Values are added in fp32 whatever the inputs.
 
 The functions take PyTorch tensors on a GPU; the kernels (…_rows, …_columns) are plain Triton and can be compiled
@@ -24,6 +25,50 @@ __all__ = ["dot_rows", "mean", "rms_norm", "softmax", "space", "sum", "tune", "v
 @triton.constexpr_function
 def _log2(n):
     return n.bit_length() - 1
+
+
+@triton.constexpr_function
+def _runs(length, K, V):
+    """A tile as (elements, offset, runs, run): its powers of two, the largest first, each in `runs` interleaved runs of V."""
+    found, offset = [], 0
+    for bit in range(length.bit_length() - 1, -1, -1):
+        size = length & (1 << bit)
+        runs = K if size >= 32 * K * V else 1
+        found += [(size, offset, runs, run) for run in range(runs) if size]
+        offset += size
+    return found
+
+
+@triton.constexpr_function
+def _count_runs(length, K, V):
+    return len(_runs(length, K, V))
+
+
+@triton.constexpr_function
+def _elements(length, K, V, index):
+    """Of the piece that this run is part of."""
+    return _runs(length, K, V)[index][0]
+
+
+@triton.constexpr_function
+def _offset(length, K, V, index):
+    return _runs(length, K, V)[index][1]
+
+
+@triton.constexpr_function
+def _side_by_side(length, K, V, index):
+    return _runs(length, K, V)[index][2]
+
+
+@triton.constexpr_function
+def _number(length, K, V, index):
+    return _runs(length, K, V)[index][3]
+
+
+@triton.constexpr_function
+def _vector(pointer):
+    """Elements of 16 bytes, what a thread loads at once."""
+    return 128 // pointer.element_ty.primitive_bitwidth
 
 
 @triton.jit
@@ -135,8 +180,89 @@ def _tree(x, x_start, y, y_start, first, n, fits, shift, SPAN: tl.constexpr, R: 
 
 
 @triton.jit
+def _place(BI: tl.constexpr, K: tl.constexpr, V: tl.constexpr, r: tl.constexpr):
+    """Indices of the elements of run r of a tile."""
+    RUNS: tl.constexpr = _side_by_side(BI, K, V, r)
+    j = tl.arange(0, _elements(BI, K, V, r) // RUNS)
+    if RUNS > 1:
+        j = (j // V) * (V * RUNS) + _number(BI, K, V, r) * V + j % V
+    return _offset(BI, K, V, r) + j
+
+
+@triton.jit
+def _load_runs(x, start, first, n, fits, BI: tl.constexpr, K: tl.constexpr, V: tl.constexpr, FULL: tl.constexpr):
+    """The elements first .. first + BI - 1 of each row in fp32; zero where there is none."""
+    values = ()
+    for r in tl.static_range(_count_runs(BI, K, V)):
+        i = first + _place(BI, K, V, r)
+        here = fits[:, None] if FULL else fits[:, None] & (i < n)[None, :]
+        values = values + (tl.load(x + start[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32),)
+    return values
+
+
+@triton.jit
+def _store_runs(out, start, n, fits, values, BI: tl.constexpr, K: tl.constexpr, V: tl.constexpr, FULL: tl.constexpr):
+    for r in tl.static_range(_count_runs(BI, K, V)):
+        i = _place(BI, K, V, r)
+        here = fits[:, None] if FULL else fits[:, None] & (i < n)[None, :]
+        tl.store(out + start[:, None] + i[None, :], values[r].to(out.dtype.element_ty), mask=here)
+
+
+@triton.jit
+def _fold_piece(runs, BEGIN: tl.constexpr, RUNS: tl.constexpr, R: tl.constexpr, N: tl.constexpr, V: tl.constexpr):
+    """[R]: the tree over the N elements in runs[BEGIN] .. runs[BEGIN + RUNS - 1]."""
+    if RUNS == 1:
+        return _fold(runs[BEGIN], R, N)
+    sums = ()
+    for k in tl.static_range(RUNS):
+        x = runs[BEGIN + k]
+        for level in tl.static_range(_log2(V)):
+            x = tl.sum(tl.reshape(x, (R, (N // RUNS) >> (level + 1), 2)), axis=2)
+        sums = sums + (x,)
+    for level in tl.static_range(_log2(RUNS)):
+        met = ()
+        for k in tl.static_range(RUNS >> (level + 1)):
+            met = met + (sums[2 * k] + sums[2 * k + 1],)
+        sums = met
+    return _fold(tl.reshape(sums[0], (R, N // RUNS // V)), R, N // RUNS // V)
+
+
+@triton.jit
+def _fold_runs(values, others, shift, first, n, R: tl.constexpr, BI: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
+               FULL: tl.constexpr, KIND: tl.constexpr):
+    """[R]: the tree over the leaves of a tile. Its pieces are the subtrees that are not empty."""
+    COUNT: tl.constexpr = _count_runs(BI, K, V)
+    leaves = ()
+    for r in tl.static_range(COUNT):
+        leaf = _leaf(values[r], others[r], shift[:, None], KIND)
+        if not FULL:
+            leaf = tl.where((first + _place(BI, K, V, r) < n)[None, :], leaf, _nothing())
+        leaves = leaves + (leaf,)
+    sums = ()
+    for r in tl.static_range(COUNT):
+        if _number(BI, K, V, r) == 0:
+            sums = sums + (_fold_piece(leaves, r, _side_by_side(BI, K, V, r), R, _elements(BI, K, V, r), V),)
+    return _right_to_left(sums, BI)
+
+
+@triton.constexpr_function
+def _pieces(length):
+    return bin(length).count("1")
+
+
+@triton.jit
+def _right_to_left(sums, BI: tl.constexpr):
+    LAST: tl.constexpr = _pieces(BI) - 1
+    total = sums[LAST]
+    for back in tl.static_range(LAST):
+        total = sums[LAST - 1 - back] + total
+    return total
+
+
+@triton.jit
 def sum_rows(x, y, out, rows, n, x_stride, y_stride, divisor, SPAN: tl.constexpr, KIND: tl.constexpr,
-             DIVIDE: tl.constexpr, BO: tl.constexpr, BI: tl.constexpr, S: tl.constexpr):
+             DIVIDE: tl.constexpr, BO: tl.constexpr, BI: tl.constexpr, S: tl.constexpr, K: tl.constexpr = 1,
+             FULL: tl.constexpr = False):
     """out[row, part] = tree over x[row, i], i in part * SPAN ...; parts are the second grid axis.
 
     KIND "value", "square" or "product" (with y[row, i]); DIVIDE: divided by `divisor`, rounded once.
@@ -146,14 +272,13 @@ def sum_rows(x, y, out, rows, n, x_stride, y_stride, divisor, SPAN: tl.constexpr
     first = tl.program_id(1) * SPAN
     wide = row.to(tl.int64)
     none = tl.zeros((BO,), tl.float32)
-    if SPAN == BI:
-        i = first + tl.arange(0, BI)
-        here = fits[:, None] & (i < n)[None, :]
-        v = tl.load(x + (wide * x_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
+    if 2 * BI > SPAN:
+        V: tl.constexpr = _vector(x.dtype)
+        v = _load_runs(x, wide * x_stride, first, n, fits, BI, K, V, FULL)
         w = v
         if KIND == "product":
-            w = tl.load(y + (wide * y_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
-        total = _fold(tl.where(here, _leaf(v, w, none[:, None], KIND), _nothing()), BO, BI)
+            w = _load_runs(y, wide * y_stride, first, n, fits, BI, K, V, FULL)
+        total = _fold_runs(v, w, none, first, n, BO, BI, K, V, FULL, KIND)
     else:
         total = _tree(x, wide * x_stride, y, wide * y_stride, first, n, fits, none, SPAN, BO, BI, S, KIND)
     if DIVIDE:
@@ -163,7 +288,7 @@ def sum_rows(x, y, out, rows, n, x_stride, y_stride, divisor, SPAN: tl.constexpr
 
 @triton.jit
 def sum_columns(x, out, n, columns, x_stride, divisor, SPAN: tl.constexpr, DIVIDE: tl.constexpr, BO: tl.constexpr,
-                U: tl.constexpr, S: tl.constexpr):
+                U: tl.constexpr, S: tl.constexpr, FULL: tl.constexpr = False):
     """out[part, column] = tree over x[i, column], i in part * SPAN ...; parts are the second grid axis.
 
     Each thread adds U rows at a time in registers; S parts of the span are summed side by side.
@@ -173,17 +298,23 @@ def sum_columns(x, out, n, columns, x_stride, divisor, SPAN: tl.constexpr, DIVID
     column = tl.program_id(0) * BO + tl.arange(0, BO)
     first = tl.program_id(1) * SPAN
     begin = first + tl.arange(0, S) * CHUNK
-    fits = column < columns
+    fits = (column < columns)[None, :]
     nothing = tl.broadcast_to(_nothing(), (S, BO))
     counter = _empty(nothing, LEVELS)
-    tiles = CHUNK // U if S > 1 else tl.minimum(tl.cdiv(n - first, U), CHUNK // U)
+    tiles = CHUNK // U if FULL or S > 1 else tl.minimum(tl.cdiv(n - first, U), CHUNK // U)
+    wide = tl.full((), 1, tl.int64) * x_stride
+    start = x + (begin.to(tl.int64) * x_stride)[:, None] + column[None, :]
     for t in range(0, tiles):
         values = ()
         for u in tl.static_range(U):
-            i = begin + t * U + u
-            here = (i < n)[:, None] & fits[None, :]
-            v = tl.load(x + (i.to(tl.int64) * x_stride)[:, None] + column[None, :], mask=here, other=0.0)
-            values = values + (tl.where(here, v.to(tl.float32), _nothing()),)
+            at = start + u * wide
+            if FULL:
+                values = values + (tl.load(at, mask=fits, other=0.0).to(tl.float32),)
+            else:
+                here = (begin + t * U + u < n)[:, None]
+                v = tl.load(at, mask=here & fits, other=0.0)
+                values = values + (tl.where(here, v.to(tl.float32), _nothing()),)
+        start += U * wide
         for level in tl.static_range(_log2(U)):
             sums = ()
             for k in tl.static_range(U >> (level + 1)):
@@ -193,24 +324,24 @@ def sum_columns(x, out, n, columns, x_stride, divisor, SPAN: tl.constexpr, DIVID
     total = _fold_first(_total(counter, tiles, nothing, LEVELS), S, BO)
     if DIVIDE:
         total = tl.div_rn(total, tl.full((BO,), 1.0, tl.float32) * divisor)
-    tl.store(out + tl.program_id(1).to(tl.int64) * columns + column, total.to(out.dtype.element_ty), mask=fits)
+    tl.store(out + tl.program_id(1).to(tl.int64) * columns + column, total.to(out.dtype.element_ty), mask=column < columns)
 
 
 @triton.jit
-def var_rows(x, out, rows, n, x_stride, divisor, SPAN: tl.constexpr, BO: tl.constexpr, BI: tl.constexpr, S: tl.constexpr):
+def var_rows(x, out, rows, n, x_stride, divisor, SPAN: tl.constexpr, BO: tl.constexpr, BI: tl.constexpr, S: tl.constexpr,
+             K: tl.constexpr = 1, FULL: tl.constexpr = False):
     """out[row] = tree over (x - mean)**2, divided by `divisor`; the mean is the tree over x, divided by n."""
     row = tl.program_id(0) * BO + tl.arange(0, BO)
     fits = row < rows
     wide = row.to(tl.int64)
     one = tl.full((BO,), 1.0, tl.float32)
-    if SPAN == BI:
-        i = tl.arange(0, BI)
-        here = fits[:, None] & (i < n)[None, :]
-        v = tl.load(x + (wide * x_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
-        center = tl.div_rn(_fold(tl.where(here, v, _nothing()), BO, BI), one * n)
-        total = _fold(tl.where(here, _leaf(v, v, center[:, None], "centered"), _nothing()), BO, BI)
+    start = wide * x_stride
+    if 2 * BI > SPAN:
+        V: tl.constexpr = _vector(x.dtype)
+        v = _load_runs(x, start, 0, n, fits, BI, K, V, FULL)
+        center = tl.div_rn(_fold_runs(v, v, one, 0, n, BO, BI, K, V, FULL, "value"), one * n)
+        total = _fold_runs(v, v, center, 0, n, BO, BI, K, V, FULL, "centered")
     else:
-        start = wide * x_stride
         center = tl.div_rn(_tree(x, start, x, start, 0, n, fits, 0.0 * one, SPAN, BO, BI, S, "value"), one * n)
         total = _tree(x, start, x, start, 0, n, fits, center, SPAN, BO, BI, S, "centered")
     tl.store(out + wide, tl.div_rn(total, one * divisor).to(out.dtype.element_ty), mask=fits)
@@ -218,19 +349,29 @@ def var_rows(x, out, rows, n, x_stride, divisor, SPAN: tl.constexpr, BO: tl.cons
 
 @triton.jit
 def softmax_rows(x, out, rows, n, x_stride, out_stride, SPAN: tl.constexpr, BO: tl.constexpr, BI: tl.constexpr,
-                 S: tl.constexpr):
+                 S: tl.constexpr, K: tl.constexpr = 1, FULL: tl.constexpr = False):
     """out[row, i] = exp(x - max) / tree over exp(x - max). The maximum has no order."""
     row = tl.program_id(0) * BO + tl.arange(0, BO)
     fits = row < rows
     wide = row.to(tl.int64)
-    if SPAN == BI:
-        i = tl.arange(0, BI)
-        here = fits[:, None] & (i < n)[None, :]
-        v = tl.load(x + (wide * x_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
-        top = tl.max(tl.where(here, v, float("-inf")), axis=1)
-        e = _leaf(v, v, top[:, None], "exp")
-        total = _fold(tl.where(here, e, _nothing()), BO, BI)
-        tl.store(out + (wide * out_stride)[:, None] + i[None, :], (e / total[:, None]).to(out.dtype.element_ty), mask=here)
+    if 2 * BI > SPAN:
+        V: tl.constexpr = _vector(x.dtype)
+        COUNT: tl.constexpr = _count_runs(BI, K, V)
+        v = _load_runs(x, wide * x_stride, 0, n, fits, BI, K, V, FULL)
+        top = tl.full((BO,), float("-inf"), tl.float32)
+        for r in tl.static_range(COUNT):
+            if FULL:
+                top = tl.maximum(top, tl.max(v[r], axis=1))
+            else:
+                top = tl.maximum(top, tl.max(tl.where((_place(BI, K, V, r) < n)[None, :], v[r], float("-inf")), axis=1))
+        e = ()
+        for r in tl.static_range(COUNT):
+            e = e + (_leaf(v[r], v[r], top[:, None], "exp"),)
+        total = _fold_runs(e, e, top, 0, n, BO, BI, K, V, FULL, "value")
+        y = ()
+        for r in tl.static_range(COUNT):
+            y = y + (e[r] / total[:, None],)
+        _store_runs(out, wide * out_stride, n, fits, y, BI, K, V, FULL)
     else:
         largest = tl.full((BO, BI), float("-inf"), tl.float32)
         for t in range(0, tl.cdiv(n, BI)):
@@ -256,21 +397,23 @@ def _normalized(v, scale, weight):
 
 @triton.jit
 def rms_norm_rows(x, weight, out, rows, n, x_stride, out_stride, eps, SPAN: tl.constexpr, BO: tl.constexpr,
-                  BI: tl.constexpr, S: tl.constexpr):
+                  BI: tl.constexpr, S: tl.constexpr, K: tl.constexpr = 1, FULL: tl.constexpr = False):
     """out[row, i] = x * rsqrt(tree over x**2 / n + eps) * weight[i]."""
     row = tl.program_id(0) * BO + tl.arange(0, BO)
     fits = row < rows
     wide = row.to(tl.int64)
     one = tl.full((BO,), 1.0, tl.float32)
-    if SPAN == BI:
-        i = tl.arange(0, BI)
-        here = fits[:, None] & (i < n)[None, :]
-        v = tl.load(x + (wide * x_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
-        g = tl.load(weight + i, mask=i < n, other=0.0).to(tl.float32)
-        total = _fold(tl.where(here, _leaf(v, v, v, "square"), _nothing()), BO, BI)
+    if 2 * BI > SPAN:
+        V: tl.constexpr = _vector(x.dtype)
+        v = _load_runs(x, wide * x_stride, 0, n, fits, BI, K, V, FULL)
+        total = _fold_runs(v, v, one, 0, n, BO, BI, K, V, FULL, "square")
         scale = tl.rsqrt(tl.div_rn(total, one * n) + eps)
-        y = _normalized(v, scale[:, None] + tl.zeros((BO, BI), tl.float32), g[None, :] + tl.zeros((BO, BI), tl.float32))
-        tl.store(out + (wide * out_stride)[:, None] + i[None, :], y.to(out.dtype.element_ty), mask=here)
+        y = ()
+        for r in tl.static_range(_count_runs(BI, K, V)):
+            i = _place(BI, K, V, r)
+            g = tl.load(weight + i).to(tl.float32) if FULL else tl.load(weight + i, mask=i < n, other=0.0).to(tl.float32)
+            y = y + (_normalized(v[r], tl.broadcast_to(scale[:, None], v[r].shape), tl.broadcast_to(g[None, :], v[r].shape)),)
+        _store_runs(out, wide * out_stride, n, fits, y, BI, K, V, FULL)
     else:
         start = wide * x_stride
         total = _tree(x, start, x, start, 0, n, fits, 0.0 * one, SPAN, BO, BI, S, "square")
@@ -280,7 +423,7 @@ def rms_norm_rows(x, weight, out, rows, n, x_stride, out_stride, eps, SPAN: tl.c
             here = fits[:, None] & (i < n)[None, :]
             v = tl.load(x + (wide * x_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
             g = tl.load(weight + i, mask=i < n, other=0.0).to(tl.float32)
-            y = _normalized(v, scale[:, None] + tl.zeros((BO, BI), tl.float32), g[None, :] + tl.zeros((BO, BI), tl.float32))
+            y = _normalized(v, tl.broadcast_to(scale[:, None], v.shape), tl.broadcast_to(g[None, :], v.shape))
             tl.store(out + (wide * out_stride)[:, None] + i[None, :], y.to(out.dtype.element_ty), mask=here)
 
 
@@ -299,20 +442,51 @@ def space(op: str, n: int) -> List[triton.Config]:
 
     op: "sum", "mean", "var", "dot_rows", "softmax", "rms_norm"; "sum_columns" and "mean_columns" along the first axis.
     Constants: BO rows or columns a program, BI elements a tile (U rows in registers), S parts side by side, SPAN
-    elements of the axis a program (less than the axis: a second pass adds the parts).
+    elements of the axis a program (less than the axis: a second pass adds the parts), K vectors of 16 bytes that a
+    thread takes side by side, FULL: all elements of all tiles exist.
     """
     whole = _power(n)
     if op in ("sum_columns", "mean_columns"):
-        found = [dict(BO=bo, U=u, S=s, SPAN=span) for bo in (32, 64, 128, 256, 512) for u in (4, 8, 16)
-                 for s in (1, 2, 4, 8, 16) if u * s <= whole and 256 <= bo * s <= 2048
-                 for span in sorted({max(whole // parts, u * s) for parts in (1, 8, 32)}, reverse=True)]
+        found = [dict(BO=bo, U=u, S=s, SPAN=span, FULL=n % span == 0) for bo in (32, 64, 128, 256, 512) for u in (4, 8, 16, 32)
+                 for s in (1, 2, 4, 8, 16) if u * s <= whole and 128 <= bo * s <= 2048
+                 for span in sorted({max(whole // parts, u * s) for parts in (1, 8, 16, 32)}, reverse=True)]
         return [triton.Config(c, num_warps=w) for c in found for w in (2, 4, 8) if c["BO"] * c["S"] >= 32 * w]
     if op not in ("sum", "mean", "var", "dot_rows", "softmax", "rms_norm"):
         raise ValueError(f"no operation {op!r}")
+    return _whole_tiles(op, n) + _loops(op, n)
+
+
+def _tight(n: int) -> int:
+    """At least n, the sum of at most three powers of two, none below 64."""
+    total = 0
+    for left in (2, 1, 0):
+        rest = n - total
+        if rest > 0:
+            total += max(64, _power(rest) if left == 0 else 1 << (rest.bit_length() - 1))
+    return min(total, _power(n))
+
+
+def _whole_tiles(op: str, n: int) -> List[triton.Config]:
+    """Each program holds its rows whole, in K runs a thread side by side."""
+    whole, tight = _power(n), _tight(n)
+    if tight > _TILE:
+        return []
+    tiles = [(tight, tight == n)] + [(whole, False)] * (tight < whole)
+    shapes = [dict(BO=bo, BI=bi, S=1, SPAN=whole, K=k, FULL=full) for bi, full in tiles for k in (1, 2, 4)
+              for bo in ((1,) if op == "var" and (k > 1 or bi < whole) else (1, 2, 4, 8, 16))  # others compile for minutes
+              if k == 1 or (bi == tight and tight >= 512 * k)]
+    return [triton.Config(c, num_warps=w) for c in shapes for w in (1, 2, 4, 8, 16)
+            if 1 <= c["BO"] * c["BI"] / (32 * w) <= 128 and c["BO"] * c["BI"] <= _TILE]
+
+
+def _loops(op: str, n: int) -> List[triton.Config]:
+    """Programs that go through their rows tile by tile, and split axes."""
+    whole = _power(n)
     spans = [whole] if op in ("var", "softmax", "rms_norm") else sorted({whole, max(whole // 8, 2048)} & {whole, whole // 8})
-    found = [dict(BO=bo, BI=bi, S=s, SPAN=span) for span in spans for bo in (1, 2, 4, 8, 16) for s in (1, 4, 16)
+    found = [dict(BO=bo, BI=bi, S=s, SPAN=span, K=1, FULL=False) for span in spans for bo in (1, 2, 4, 8, 16) for s in (1, 4, 16)
              for bi in sorted({span // s, 1024, 256, 64}) if 16 <= bi and bi * s <= span and bo * s * bi <= _TILE]
-    found = [c for c in found if (c["S"] == 1 or c["BI"] < c["SPAN"]) and c["SPAN"] // c["S"] // c["BI"] <= 256]
+    found = [c for c in found if (c["S"] == 1 or c["BI"] < c["SPAN"]) and c["SPAN"] // c["S"] // c["BI"] <= 256
+             and not c["BI"] == c["SPAN"] == whole]
     return [triton.Config(c, num_warps=w) for c in found for w in (1, 2, 4, 8, 16)
             if 2 <= c["BO"] * c["S"] * c["BI"] // (32 * w) <= 64]
 
@@ -331,11 +505,12 @@ def _guess(op: str, outer: int, n: int) -> triton.Config:
         s = min(8, max(1, whole // 16))
         u = min(16, whole // s)
         parts = min(32, max(1, whole // (u * s))) if outer < 64 * 264 else 1
-        return triton.Config(dict(BO=64, U=u, S=s, SPAN=max(whole // parts, u * s)), num_warps=4)
+        span = max(whole // parts, u * s)
+        return triton.Config(dict(BO=64, U=u, S=s, SPAN=span, FULL=n % span == 0), num_warps=4)
     if whole <= _TILE:
-        bo = max(1, min(16, 2048 // whole))
-        return triton.Config(dict(BO=bo, BI=max(whole, 1), S=1, SPAN=whole), num_warps=max(1, min(16, bo * whole // 512)))
-    return triton.Config(dict(BO=1, BI=4096, S=1, SPAN=whole), num_warps=8)
+        bo, tight = max(1, min(16, 2048 // whole)), _tight(n)
+        return triton.Config(dict(BO=bo, BI=tight, S=1, SPAN=whole, K=1, FULL=tight == n), num_warps=max(1, min(16, bo * whole // 512)))
+    return triton.Config(dict(BO=1, BI=4096, S=1, SPAN=whole, K=1, FULL=False), num_warps=8)
 
 
 def tune(function: Any, *args: Any, **keywords: Any) -> triton.Config:
@@ -367,6 +542,16 @@ def _check(x: Any, n: int) -> None:
         raise TypeError(f"{x.dtype}: a floating-point type of at most 32 bits is expected")
 
 
+def _check_full(config: triton.Config, n: int) -> None:
+    constants = config.kwargs
+    if not constants.get("FULL"):
+        return
+    tile = constants.get("BI", constants["SPAN"])
+    exact = n == tile or (tile == _power(tile) and n % constants["SPAN"] == 0)
+    if not exact:
+        raise ValueError(f"FULL: an axis of {n} is no sum of whole tiles")
+
+
 def _reduce(op: str, x: Any, y: Any, kind: str, dim: int, divide: bool, dtype: Any, given: Optional[triton.Config]) -> Any:
     import torch
 
@@ -378,6 +563,7 @@ def _reduce(op: str, x: Any, y: Any, kind: str, dim: int, divide: bool, dtype: A
     outer = flat.shape[1] if columns else flat.shape[0]
     config = _config(op, outer, n, x.dtype, given)
     span = config.kwargs["SPAN"]
+    _check_full(config, n)
     parts = -(-n // span)
     shape = x.shape[1:] if columns else x.shape[:-1]
     out = torch.empty(outer, dtype=dtype or x.dtype, device=x.device)
@@ -403,7 +589,7 @@ def _second_pass(columns: bool, partial: Any, out: Any, outer: int, parts: int, 
     if columns:
         bo = 64
         sum_columns[(-(-outer // bo), 1)](partial, out, parts, outer, outer, divisor, SPAN=whole, DIVIDE=divide, BO=bo,
-                                          U=min(whole, 8), S=1, num_warps=2)
+                                          U=min(whole, 32), S=1, num_warps=2)
     else:
         bo = max(1, 256 // whole)
         sum_rows[(-(-outer // bo), 1)](partial, partial, out, outer, parts, parts, 0, divisor, SPAN=whole, KIND="value",
@@ -442,6 +628,7 @@ def _rows(op: str, x: Any, config: Optional[triton.Config]):
     flat = flat if flat.stride(-1) == 1 else flat.contiguous()
     chosen = _config(op, flat.shape[0], n, x.dtype, config)
     run = {**chosen.kwargs, "num_warps": chosen.num_warps}
+    _check_full(chosen, n)
     if run["SPAN"] != _power(n):
         raise ValueError(f"SPAN {run['SPAN']} does not fit an axis of {n}")
     return flat, n, run, (-(-flat.shape[0] // run["BO"]),)
