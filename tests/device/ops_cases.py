@@ -44,12 +44,18 @@ def spread(items, count):
     return items if len(items) <= count else [items[i * len(items) // count] for i in range(count)]
 
 
+def likely(c):
+    """Without what need not exist; rows held whole with 8 elements a thread or more; 8 rows of columns or more."""
+    k, threads = c.kwargs, 32 * c.num_warps
+    if "BI" in k:
+        return k["FULL"] and 8 * threads <= k["BO"] * k["BI"] <= 10240
+    return k["FULL"] and k["U"] >= 8 and k["BO"] * k["S"] <= 4 * threads and k["SPAN"] // k["S"] // k["U"] <= 16
+
+
 def chosen(op, n):
-    """Part of ops.space: three in four without what need not exist, whole tiles for rows; the others evenly."""
+    """Part of ops.space: three in four of the likely ones, the others evenly."""
     space = ops.space(op, n)
-    simple = [c for c in space if c.kwargs["FULL"] and c.kwargs.get("BO") * c.kwargs.get("BI", 0) <= 8192 and
-              (op == "sum_columns" or c.kwargs["BO"] * c.kwargs["BI"] // (32 * c.num_warps) >= 8)]
-    simple = spread(simple, PINNED * 3 // 4)
+    simple = spread([c for c in space if likely(c)], PINNED * 3 // 4)
     return simple + spread([c for c in space if c not in simple], PINNED - len(simple))
 
 

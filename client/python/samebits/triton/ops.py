@@ -5,8 +5,8 @@ first. Layout, warps, tile size, rows a program and split leave it as it is, so 
 space(...). How: within a tile the axis is folded by pairs (a sum over two elements is one addition, and that commutes);
 tiles are combined by a binary counter of partial sums, which pairs those of equal size; a split axis is cut at powers of
 two. Lengths that are no power of two are filled up with -0.0, the exact identity of addition; subtrees of nothing else
-are left out, which changes no bit. Products are rounded
-before they are added (no contraction). Values are added in fp32 whatever the inputs.
+are left out, which changes no bit. Products are rounded before they are added (no contraction). Values are added in fp32
+whatever the inputs.
 
 The functions take PyTorch tensors on a GPU; the kernels (…_rows, …_columns) are plain Triton and can be compiled
 without one.
@@ -29,7 +29,8 @@ def _log2(n):
 
 @triton.constexpr_function
 def _runs(length, K, V):
-    """A tile as (elements, offset, runs, run): its powers of two, the largest first, each in `runs` interleaved runs of V."""
+    """A tile as (elements, offset, runs, number) a run: it consists of powers of two, the largest first, each of them of
+    interleaved runs; run `number` takes V of every runs * V neighbours."""
     found, offset = [], 0
     for bit in range(length.bit_length() - 1, -1, -1):
         size = length & (1 << bit)
@@ -46,7 +47,7 @@ def _count_runs(length, K, V):
 
 @triton.constexpr_function
 def _elements(length, K, V, index):
-    """Of the piece that this run is part of."""
+    """Of the power of two that this run is part of."""
     return _runs(length, K, V)[index][0]
 
 
@@ -252,6 +253,7 @@ def _pieces(length):
 
 @triton.jit
 def _right_to_left(sums, BI: tl.constexpr):
+    """The sum of a tile from those of its powers of two: each is the left half of what is left."""
     LAST: tl.constexpr = _pieces(BI) - 1
     total = sums[LAST]
     for back in tl.static_range(LAST):
