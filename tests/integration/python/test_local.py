@@ -23,7 +23,7 @@ def test_explains_and_draws():
     assert "add" in answer.difference.a.node and "mul" in answer.difference.b.node
     assert answer.difference.buffer == "o" and answer.difference.a.place.line > 0
     assert xml.etree.ElementTree.fromstring(answer.svg()).tag.endswith("svg")
-    assert "DISTINCT" in answer._repr_html_() and "<svg" in answer._repr_html_()
+    assert "DIFFERENT" in answer._repr_html_() and "<svg" in answer._repr_html_()
 
 
 def test_unknown_is_an_answer_and_equals_nothing():
