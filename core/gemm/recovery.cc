@@ -567,18 +567,47 @@ class Investigation {
       candidates.back().instruction = Instruction::kMulAdd;
     }
     AddScalarAlternatives(base, &candidates);
-    if (base.k_cuts.empty() || base.output_type == base.accumulate_type) return candidates;
+    AddRoundedParts(base, &candidates);
+    return candidates;
+  }
+
+  // The types that parts and their sum may have.
+  static void AddRoundedParts(const GemmDesc& base, std::vector<GemmDesc>* candidates) {
+    if (base.k_cuts.empty() || base.output_type == base.accumulate_type) return;
     std::vector<GemmDesc> shapes{base};
     AddOuterAlternative(base, &shapes);
     const FormatId wide = base.accumulate_type, narrow = base.output_type;
     for (const GemmDesc& shape : shapes) {
       for (const auto& [partial, merge] :
            {std::pair{wide, wide}, {narrow, wide}, {wide, narrow}, {narrow, narrow}}) {
-        candidates.push_back(shape);
-        candidates.back().family = Family::kSplitK;
-        candidates.back().partial_type = partial;
-        candidates.back().merge_type = merge;
+        candidates->push_back(shape);
+        candidates->back().family = Family::kSplitK;
+        candidates->back().partial_type = partial;
+        candidates->back().merge_type = merge;
       }
+    }
+  }
+
+  // Other readings of an innermost part that agree with all probes: what they say differs in rounding alone, as where
+  // a last group of one product could as well be a part of its own.
+  std::vector<GemmDesc> Alternatives() const {
+    std::vector<GemmDesc> candidates;
+    const int64_t n = static_cast<int64_t>(parts_[0].size());
+    for (const Hypothesis& h : alternatives_) {
+      GemmDesc desc = BaseDesc();
+      if (h.kind == Hypothesis::Kind::kChain) {
+        if (h.span == 1 || IsScalar(desc.instruction)) continue;
+        desc.instruction_k = h.span;
+        desc.short_turn = h.count > 0 ? ShortTurn::kFirst : ShortTurn::kLast;
+        desc.k_loop_step = h.count > 0 ? (h.count / h.span + 1) * h.span : 0;
+        while (h.count > 0 && desc.k_loop_step < n && n % desc.k_loop_step != h.count) desc.k_loop_step += h.span;
+      } else {
+        for (const KCut& cut : CutsOf(h, n)) desc.k_cuts.push_back(cut);
+        if (desc.family == Family::kPlain) desc.family = IsSplit() ? Family::kSplitK : Family::kChained;
+      }
+      if (!Validate(desc, result_.summed_k).ok()) continue;
+      candidates.push_back(desc);
+      AddRoundedParts(desc, &candidates);
     }
     return candidates;
   }
@@ -706,34 +735,60 @@ class Investigation {
     return absl::OkStatus();
   }
 
-  absl::Status Eliminate() {
-    std::vector<Candidate> candidates;
-    std::set<std::pair<uint64_t, uint64_t>> known;
-    for (GemmDesc& desc : Candidates()) {
+  // Compiles those that are not known yet. Arithmetic that is not established is left out.
+  absl::Status AddCandidates(std::vector<GemmDesc> descs, std::vector<Candidate>* candidates) {
+    for (GemmDesc& desc : descs) {
       absl::StatusOr<Plan> plan = CompileDefective(desc, problem_.k, result_.summed_k, box_->sm());
       if (absl::IsUnimplemented(plan.status())) {
-        Unexplained(std::string(plan.status().message()));
-        result_.desc = desc;
-        return absl::OkStatus();
+        not_established_ = std::string(plan.status().message());
+        continue;
       }
       if (!plan.ok()) return plan.status();
       const Digest128 digest = DigestOf(*plan);
-      if (known.insert({digest.hi, digest.lo}).second) candidates.push_back({std::move(desc), *std::move(plan)});
+      if (known_.insert({digest.hi, digest.lo}).second) candidates->push_back({std::move(desc), *std::move(plan)});
     }
-    const auto survivors = [&] {
-      return std::count_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.mismatches == 0; });
-    };
+    return absl::OkStatus();
+  }
+
+  static int64_t Survivors(const std::vector<Candidate>& candidates) {
+    return std::count_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.mismatches == 0; });
+  }
+
+  absl::Status CompareAll(const Draw& draw, std::vector<Candidate>& candidates) {
+    for (Candidate& candidate : candidates) {
+      if (candidate.mismatches > 0 && Survivors(candidates) > 0) continue;
+      if (absl::Status status = Compare(draw, &candidate); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Eliminate() {
+    std::vector<Candidate> candidates;
+    if (absl::Status status = AddCandidates(Candidates(), &candidates); !status.ok()) return status;
+    if (candidates.empty()) {
+      result_.desc = BaseDesc();
+      Unexplained(not_established_);
+      return absl::OkStatus();
+    }
+    std::vector<Draw> draws;
     for (int i = 0; i < options_.draws; ++i) {
-      const absl::StatusOr<Draw> draw = Launch(i, false);
+      absl::StatusOr<Draw> draw = Launch(i, false);
       if (!draw.ok()) return draw.status();
       result_.outputs_compared += static_cast<int64_t>(draw->outputs.size());
-      for (Candidate& candidate : candidates) {
-        if (candidate.mismatches > 0 && survivors() > 0) continue;
-        if (absl::Status status = Compare(*draw, &candidate); !status.ok()) return status;
-      }
+      if (absl::Status status = CompareAll(*draw, candidates); !status.ok()) return status;
+      draws.push_back(*std::move(draw));
     }
+    if (Survivors(candidates) == 0) {
+      std::vector<Candidate> others;
+      if (absl::Status status = AddCandidates(Alternatives(), &others); !status.ok()) return status;
+      for (const Draw& draw : draws) {
+        if (absl::Status status = CompareAll(draw, others); !status.ok()) return status;
+      }
+      for (Candidate& other : others) candidates.push_back(std::move(other));
+    }
+    draws.clear();
     if (absl::Status status = Separate(candidates); !status.ok()) return status;
-    return Choose(candidates, survivors());
+    return Choose(candidates, Survivors(candidates));
   }
 
   absl::Status Choose(std::vector<Candidate>& candidates, int64_t survivors) {
@@ -760,6 +815,8 @@ class Investigation {
   std::vector<List> parts_;  // innermost so far
   std::vector<Hypothesis> alternatives_;  // that agree with all probes of an innermost part, too
   int64_t group_ = 1, step_ = 0;
+  std::set<std::pair<uint64_t, uint64_t>> known_;  // plans of candidates
+  std::string not_established_;
 };
 
 }  // namespace
