@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <random>
+#include <utility>
 
 #include "core/gemm/recovery.h"
 #include "core/softfloat/convert.h"
@@ -56,6 +58,36 @@ std::vector<uint64_t> DrawEdgePatterns(FormatId type, int64_t k, int64_t rows, u
                                         : static_cast<int64_t>(random() % k);
     patterns[row * k + x] = small;
     patterns[row * k + y] = large;
+  }
+  return patterns;
+}
+
+std::vector<uint64_t> DrawCancellingPatterns(FormatId type, int64_t k, int64_t rows, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const uint64_t sign = FormatOf(type).sign_mask();
+  std::vector<uint64_t> patterns = DrawPatterns(type, k * rows, random(), 1);
+  std::vector<int64_t> places(k);
+  for (int64_t row = 0; row < rows; ++row) {
+    std::iota(places.begin(), places.end(), row * k);
+    for (int64_t i = k - 1; i > 0; --i) std::swap(places[i], places[random() % (i + 1)]);
+    for (int64_t i = 0; i + 1 < k; i += 2) patterns[places[i + 1]] = patterns[places[i]] ^ sign;
+    if (k % 2 == 1) patterns[places[k - 1]] = 0;
+  }
+  return patterns;
+}
+
+std::vector<uint64_t> DrawTiePatterns(FormatId type, FormatId output, int64_t k, int64_t rows, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<uint64_t> patterns(k * rows, 0);
+  const double tie = std::ldexp(3.0, -FormatOf(output).fraction_bits - 1);
+  for (int64_t row = 0; row < rows; ++row) {
+    const double least = std::ldexp(random() % 2 == 0 ? -1.0 : 1.0, -24 - static_cast<int>(random() % 3));
+    for (double value : {1.0, tie, least}) {
+      const int64_t place = random() % 3 == 0 ? k - 1 - static_cast<int64_t>(random() % std::min<int64_t>(k, 4))
+                                              : static_cast<int64_t>(random() % k);
+      patterns[row * k + place] =
+          ConvertFloat(FormatOf(type), softfloat::kF64, std::bit_cast<uint64_t>(value), softfloat::Rounding::kRn);
+    }
   }
   return patterns;
 }

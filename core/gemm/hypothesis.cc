@@ -49,10 +49,10 @@ void EnumerateChains(int64_t n, const HypothesisSpace& space, std::vector<Hypoth
   if (space.scalar) add(1, 0);
   if (!space.matrix) return;
   add(space.likely_group, 0);
-  for (int64_t group = 64; group >= 2; group /= 2) {
+  for (int64_t group = space.most_group; group >= 2; group /= 2) {
     if (group != space.likely_group) add(group, 0);
   }
-  for (int64_t group = 2; group <= 64; group *= 2) {
+  for (int64_t group = 2; group <= space.most_group; group *= 2) {
     for (int64_t first = 1; first < std::min(n, kMostShortTurn); ++first) {
       if (first % group != 0) add(group, first);
     }

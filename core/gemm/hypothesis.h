@@ -43,6 +43,7 @@ struct HypothesisSpace {
   bool scalar = true, matrix = true;  // chains of single products, of groups
   bool rounds = true;                 // lanes folded pairwise
   int64_t likely_group = 16;          // named first where several group lengths mean the same
+  int64_t most_group = 64;
 };
 
 // All for a list of n elements, the more specific first.

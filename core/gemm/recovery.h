@@ -54,6 +54,13 @@ std::vector<uint64_t> DrawPatterns(FormatId type, int64_t count, uint64_t seed, 
 // added shows, though products of this type are exact within the accumulator's range. For bf16 and f32.
 std::vector<uint64_t> DrawEdgePatterns(FormatId type, int64_t k, int64_t rows, uint64_t seed);
 
+// Rows whose values cancel in pairs: against ones, what roundings leave is all that comes out.
+std::vector<uint64_t> DrawCancellingPatterns(FormatId type, int64_t k, int64_t rows, uint64_t seed);
+
+// Rows of three values each: against ones, two of them sum to a tie of `output`, and the third decides it, unless a
+// rounding drops it.
+std::vector<uint64_t> DrawTiePatterns(FormatId type, FormatId output, int64_t k, int64_t rows, uint64_t seed);
+
 }  // namespace samebits::gemm
 
 #endif  // SAMEBITS_CORE_GEMM_RECOVERY_H_
