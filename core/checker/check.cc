@@ -118,6 +118,20 @@ std::vector<std::vector<uint32_t>> Partition(const std::vector<uint32_t>& blocks
   return parts;
 }
 
+// Every class must count the same open argument into a buffer's offsets. False: stopped.
+bool MergeStrides(const std::vector<symexec::AtomId>& strides, Check* check) {
+  for (size_t b = 0; b < strides.size(); ++b) {
+    if (strides[b] == 0) continue;
+    const auto [it, fresh] = check->strides.try_emplace(static_cast<expr::BufferId>(b), strides[b]);
+    if (it->second == strides[b]) continue;
+    check->stop.kind = symexec::StopKind::kUnknown;
+    check->stop.code = "OPEN_SIZE";
+    check->stop.reason = "blocks of an open grid step through one buffer by different arguments";
+    return false;
+  }
+  return true;
+}
+
 // Executes all classes, from one of all blocks to as fine as decisions need. False: again, with the residues that the
 // open grid now has.
 bool ExecuteOnce(const Options& options, absl::Duration deadline, Workspace* workspace, Check* check) {
@@ -157,6 +171,7 @@ bool ExecuteOnce(const Options& options, absl::Duration deadline, Workspace* wor
     if (c.execution.stop.kind == symexec::StopKind::kRefine) {
       check->launch.grid = c.execution.stop.residues;
       check->classes.clear();
+      check->strides.clear();
       return false;
     }
     if (c.execution.stop.kind != symexec::StopKind::kDone) {
@@ -164,6 +179,7 @@ bool ExecuteOnce(const Options& options, absl::Duration deadline, Workspace* wor
       return true;
     }
     for (const std::string& a : c.execution.assumptions) check->assumptions.push_back(a);
+    if (!MergeStrides(c.execution.strides, check)) return true;
     kept_bytes += c.execution.memory_bytes() + c.symbolic->memory_bytes();
     check->classes.push_back(std::move(c));
   }
@@ -178,13 +194,22 @@ void Execute(const Options& options, absl::Duration deadline, Workspace* workspa
 
 std::string DigestOf(const Check& check, const Options& options, const Workspace& workspace) {
   std::string bytes = absl::StrCat("samebits signature ", kSignatureVersion, "\n", options.ignore_signed_zero ? "signed zero ignored\n" : "",
-                                   check.launch.grid_known ? "" : "grid open 2\n");
+                                   check.launch.grid_known ? "" : "grid open 3\n");
   std::vector<std::pair<Digest128, const BufferMap*>> ordered;
   for (const auto& [buffer, map] : check.maps) ordered.push_back({workspace.nodes.buffer_key(buffer), &map});
   std::sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   auto word = [&bytes](uint64_t w) {
     for (int i = 0; i < 8; ++i) bytes += static_cast<char>(w >> (8 * i));
   };
+  std::vector<std::pair<Digest128, symexec::AtomId>> strides;
+  for (const auto& [buffer, stride] : check.strides) strides.push_back({workspace.nodes.buffer_key(buffer), stride});
+  std::sort(strides.begin(), strides.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [key, stride] : strides) {
+    bytes += 's';
+    word(key.hi);
+    word(key.lo);
+    word(stride);
+  }
   for (const auto& [key, map] : ordered) {
     word(key.hi);
     word(key.lo);

@@ -36,6 +36,7 @@ struct Check {
   std::map<expr::BufferId, BufferMap> maps;
   symexec::Stop stop;
   std::vector<std::string> assumptions;
+  std::map<expr::BufferId, symexec::AtomId> strides;  // of an open grid: Execution::strides over all classes
   Signature signature;
 };
 

@@ -234,14 +234,18 @@ bool Machine::ExecWgmma(const Inst& in) {
     if (n != 128) return Unknown("DIVERGED_MATRIX", "warpgroup instruction in a diverged or partial warpgroup");
     active.push_back(g);
   }
-  if (data_depth_ > 0) return Unknown("STORE_ON_DATA", "warpgroup instruction under a data-dependent branch");
+  if (data_depth_ > 0 && !(in_ring_ && Lockstep()))
+    return Unknown("STORE_ON_DATA", "warpgroup instruction under a data-dependent branch");
   switch (in.op) {
     case Op::kWgmmaFence:
       for (const int g : active) ++matrix_fences_[g];
       return CheckMods(in, {Mod::kSync, Mod::kAligned});
     case Op::kWgmmaCommitGroup:
       if (!CheckMods(in, {Mod::kSync, Mod::kAligned})) return false;
-      for (const int g : active) ++shared_.matrix[g].issued;
+      for (const int g : active) {
+        ++shared_.matrix[g].issued;
+        shared_.matrix[g].uncommitted = false;
+      }
       return true;
     case Op::kWgmmaWaitGroup: {
       if (!CheckMods(in, {Mod::kSync, Mod::kAligned})) return false;
@@ -252,6 +256,7 @@ bool Machine::ExecWgmma(const Inst& in) {
         AsyncGroups& m = shared_.matrix[g];
         const int64_t up_to = static_cast<int64_t>(m.issued) - 1 - n.constant;
         if (up_to > 0) m.CompleteUpTo(static_cast<uint32_t>(up_to), shared_.Now(g * 128));
+        if (shared_.owing() && n.constant == 0 && !m.uncommitted) shared_.PaidMatrix(static_cast<size_t>(g));
       }
       return true;
     }
@@ -329,7 +334,7 @@ bool Machine::ExecWgmma(const Inst& in) {
         if (address + 16 > shared_bytes_) return Unknown("ADDRESS_BOUNDS", "matrix descriptor leads outside shared memory");
         fragments.clear();
         const auto race = shared_.ReadAsync(g, shared_.matrix[g].issued, address, 16, &fragments);
-        if (race != SharedMemory::Race::kNone) return Race(std::string(SharedMemory::RaceText(race)));
+        if (race != SharedMemory::Race::kNone) return Conflict(race);
         int at = 0;  // byte within the chunk
         for (const auto& f : fragments) {
           for (uint32_t b = 0; b < f.bytes; b += static_cast<uint32_t>(bytes)) {
@@ -344,6 +349,7 @@ bool Machine::ExecWgmma(const Inst& in) {
             } else if (!builder_.Build(Fn::kExtract, (f.offset + b) * 8, bits, f.value, 1, &s)) {
               return OutOfAnchors();
             }
+            if (!Guarded(f.guard, bits, &s)) return false;
           }
           at += static_cast<int>(f.bytes);
         }
@@ -465,6 +471,7 @@ bool Machine::ExecWgmma(const Inst& in) {
   const int registers = half_acc ? n / 4 : n / 2;
   if (d.kind != isa::OperandKind::kVector || static_cast<int>(d.count) != registers) return Unmodelled(in);
   matrix_in_use_ = true;
+  for (const int g : active) shared_.matrix[g].uncommitted = true;
   for (int r = 0; r < registers; ++r) {
     const Operand& reg = Element(d, r);
     if (reg.kind != isa::OperandKind::kRegister) return Unmodelled(in);

@@ -120,6 +120,90 @@ bool Machine::LaneAddresses(const Value& v, uint32_t bytes, uint32_t size, std::
   return true;
 }
 
+// Zeros where a condition of the copy that wrote the value does not hold.
+bool Machine::Guarded(uint32_t guard, int bits, Scalar* value) {
+  for (const Scalar& condition : shared_.guard(guard)) {
+    if (bits > 64) return Unknown("WIDTH", "part of a guarded copy is read in more than eight bytes");
+    Scalar operands[3] = {condition, *value, {}};
+    operands[2].node = nodes_.Const(0, bits);
+    if (!builder_.Build(Fn::kSelect, 0, bits, operands, 3, value)) return OutOfAnchors();
+  }
+  return true;
+}
+
+// Whether an open comparison is decided by ranges: 1 true, -1 false, 0 neither.
+int Machine::Decided(const Scalar& condition) const {
+  const expr::Node& n = nodes_[condition.node];
+  if (n.fn == Fn::kNot) return -Decided(nodes_.ChildScalar(condition, 0));
+  const expr::Attr attr = expr::Attr::Decode(n.attr);
+  if (n.fn != Fn::kICompare || attr.compare != expr::Compare::kLt || (attr.flags & expr::Attr::kSigned) == 0) return 0;
+  const Scalar left = nodes_.ChildScalar(condition, 0), right = nodes_.ChildScalar(condition, 1);
+  uint64_t zero = 1;
+  if (nodes_[left.node].fn != Fn::kInt || nodes_[left.node].width != 64 || !nodes_.IsConst(right.node, &zero) || zero != 0) return 0;
+  Value distance = Value::Int(left.anchor[0].offset, 64);
+  distance.symbolic = left.anchor[0].symbolic;
+  const Interval r = RangeOf(distance);
+  return r.hi < 0 ? 1 : r.lo >= 0 ? -1 : 0;
+}
+
+// The conditions under which a copy's size, a select of `bytes` and 0, is `bytes`. False where it has another form.
+bool Machine::SizeConditions(Scalar size, uint32_t bytes, std::vector<Scalar>* conditions, bool* full) {
+  uint64_t value = 0;
+  conditions->clear();
+  for (int depth = 0; depth < 8; ++depth) {
+    if (nodes_.IsConst(size.node, &value)) {
+      *full = value == bytes;
+      return value == bytes || value == 0;
+    }
+    if (nodes_[size.node].fn != Fn::kSelect) return false;
+    Scalar condition = nodes_.ChildScalar(size, 0);
+    const Scalar yes = nodes_.ChildScalar(size, 1), no = nodes_.ChildScalar(size, 2);
+    const bool straight = nodes_.IsConst(no.node, &value) && value == 0;
+    if (!straight) {
+      if (!nodes_.IsConst(yes.node, &value) || value != 0) return false;
+      const Scalar turned = condition;
+      if (!builder_.Build(Fn::kNot, 0, 1, &turned, 1, &condition)) return false;
+    }
+    const int decided = Decided(condition);
+    if (decided < 0) {
+      *full = false;
+      return true;
+    }
+    const auto same = [&](const Scalar& c) { return expr::Same(c, condition); };
+    if (decided == 0 && std::none_of(conditions->begin(), conditions->end(), same)) conditions->push_back(condition);
+    size = straight ? yes : no;
+  }
+  return false;
+}
+
+// A copy whose size open sizes decide lane by lane: all of it, or zeros.
+bool Machine::CopyGuarded(const Value& size, const Address& from, const std::vector<int64_t>& addresses, uint32_t bytes) {
+  Lanes sizes;
+  Value data;
+  if (!ToLanes(size, 32, &sizes) || !CheckAligned(from, bytes, exec_) || !GlobalLoad(from, 0, bytes, &data)) return false;
+  result_.loads.back().async = true;
+  const Lanes& loaded = data.pieces[0].lanes;
+  std::vector<Scalar> conditions;
+  Scalar zero;
+  for (int l = 0; l < space_.lanes(); ++l) {
+    if (!space_.Test(exec_, l)) continue;
+    bool full = false;
+    if (!SizeConditions(ops_.At(sizes, l), bytes, &conditions, &full))
+      return Unknown("GUARDED_ON_DATA", "copy size depends on loaded data");
+    SharedMemory::Race race = SharedMemory::Race::kNone;
+    const uint32_t address = static_cast<uint32_t>(addresses[l]);
+    if (full) {
+      race = shared_.Write(l, address, bytes, ops_.At(loaded, l), shared_.copies[l].issued, shared_.AddGuard(conditions));
+    } else {
+      zero.node = nodes_.Const(0, 32);
+      for (uint32_t at = 0; at < bytes && race == SharedMemory::Race::kNone; at += 4)
+        race = shared_.Write(l, address + at, 4, zero, shared_.copies[l].issued);
+    }
+    if (race != SharedMemory::Race::kNone) return Conflict(race);
+  }
+  return true;
+}
+
 bool Machine::FragmentsToScalar(const std::vector<SharedMemory::Fragment>& fragments, uint32_t bytes, Scalar* out) {
   constexpr int kMax = 16;
   if (fragments.size() > kMax) return Unknown("WIDTH", "value read back in too many pieces");
@@ -135,6 +219,7 @@ bool Machine::FragmentsToScalar(const std::vector<SharedMemory::Fragment>& fragm
     } else if (!builder_.Build(Fn::kExtract, f.offset * 8, static_cast<int>(f.bytes) * 8, f.value, 1, &parts[n])) {
       return OutOfAnchors();
     }
+    if (!Guarded(f.guard, static_cast<int>(f.bytes) * 8, &parts[n])) return false;
     if (n < 8) attr |= static_cast<uint64_t>(f.bytes * 8) << (8 * n);
     ++n;
   }
@@ -157,7 +242,7 @@ bool Machine::SharedRead(const std::vector<int64_t>& addresses, uint32_t bytes, 
     if (!space_.Test(mask, l)) continue;
     fragments.clear();
     const auto race = shared_.Read(l, static_cast<uint32_t>(addresses[l]), bytes, &fragments);
-    if (race != SharedMemory::Race::kNone) return Race(std::string(SharedMemory::RaceText(race)));
+    if (race != SharedMemory::Race::kNone) return Conflict(race);
     if (!FragmentsToScalar(fragments, bytes, &lanes[l])) return false;
     if (moves_ != nullptr) {
       for (const auto& f : fragments)
@@ -207,7 +292,7 @@ bool Machine::SharedWrite(const std::vector<int64_t>& addresses, uint32_t bytes,
       s.node = builder_.Settle(s.node);
       const auto race = shared_.Write(l, static_cast<uint32_t>(addresses[l]) + at, n, s,
                                       async_group_of_lane ? shared_.copies[l].issued : 0);
-      if (race != SharedMemory::Race::kNone) return Race(std::string(SharedMemory::RaceText(race)));
+      if (race != SharedMemory::Race::kNone) return Conflict(race);
     }
     at += n;
   }
@@ -248,7 +333,8 @@ bool Machine::GlobalLoad(const Address& a, int64_t offset, uint32_t bytes, Value
   if (a.value.is_int()) {
     Lanes lanes;
     lanes.nodes = nodes_.Leaf(a.buffer);
-    lanes.anchors.push_back({a.value.array, a.value.symbolic, a.value.constant + offset});
+    lanes.anchors.emplace_back();
+    if (!PlaceAddress(a, offset, &lanes.anchors[0])) return false;
     Load load;
     load.buffer = a.buffer;
     load.address = lanes.anchors[0];
@@ -448,7 +534,9 @@ bool Machine::GlobalStore(const Address& a, int64_t offset, uint32_t bytes, cons
   for (Piece& p : pieces) {
     Store s;
     s.buffer = a.buffer;
-    s.address = {a.value.array, a.value.symbolic, a.value.constant + at};
+    if (!PlaceAddress(a, at, &s.address)) return false;
+    if ((s.address.symbolic & kMixed) != 0)
+      return Unknown("OPEN_SIZE", "lanes store at several open strides of one buffer");
     s.mask = exec_;
     at += p.bits / 8;
     s.value = std::move(p);
@@ -544,10 +632,14 @@ bool Machine::ExecCopyAsync(const Inst& in) {
     for (int l = 0; l < space_.lanes(); ++l) {
       if (!space_.Test(exec_, l)) continue;
       AsyncGroups& g = shared_.copies[l];
+      const bool all = in.op == Op::kCpAsyncWaitAll || (in.op == Op::kCpAsyncWaitGroup && n.constant == 0 && !g.uncommitted);
+      if (all && shared_.owing()) shared_.PaidCopies(l);
       if (in.op == Op::kCpAsyncCommitGroup) {
         ++g.issued;
+        g.uncommitted = false;
       } else if (in.op == Op::kCpAsyncWaitAll) {
         g.CompleteUpTo(g.issued++, shared_.Now(l));
+        g.uncommitted = false;
       } else {
         const int64_t up_to = static_cast<int64_t>(g.issued) - 1 - n.constant;
         if (up_to > 0) g.CompleteUpTo(static_cast<uint32_t>(up_to), shared_.Now(l));
@@ -558,7 +650,8 @@ bool Machine::ExecCopyAsync(const Inst& in) {
   if (!CheckMods(in, {Mod::kCa, Mod::kCg, Mod::kShared, Mod::kSharedCta, Mod::kGlobal, Mod::kL2CacheHint, Mod::kL264B,
                       Mod::kL2128B, Mod::kL2256B}))
     return false;
-  if (data_depth_ > 0) return Unknown("STORE_ON_DATA", "asynchronous copy under a data-dependent branch");
+  if (data_depth_ > 0 && !(in_ring_ && Lockstep()))
+    return Unknown("STORE_ON_DATA", "asynchronous copy under a data-dependent branch");
   Value size, filled;
   if (!Get(Op(in, 2), 32, false, &size) || !size.is_uniform_const()) return Unmodelled(in);
   const uint32_t bytes = static_cast<uint32_t>(size.constant);
@@ -568,6 +661,8 @@ bool Machine::ExecCopyAsync(const Inst& in) {
     return false;
   std::vector<int64_t> addresses;
   if (!LaneAddresses(to.value, bytes, shared_bytes_, "shared-memory", &addresses)) return false;
+  for (int l = 0; l < space_.lanes(); ++l)
+    if (space_.Test(exec_, l)) shared_.copies[l].uncommitted = true;
   const int extra = in.Has(Mod::kL2CacheHint) ? 1 : 0;
   bool partial = in.operand_count - extra > 3;
   MaskId full = exec_;
@@ -575,7 +670,10 @@ bool Machine::ExecCopyAsync(const Inst& in) {
     Value source;
     if (!Get(Op(in, 3), 32, false, &source)) return false;
     if (source.is_predicate() || source.width == 1) return Unmodelled(in);  // ignore-src form
-    if (!AsInt(&source)) return Unknown("GUARDED_ON_DATA", "copy size depends on loaded data");
+    if (!AsInt(&source)) {
+      if (launch_.grid_known) return Unknown("GUARDED_ON_DATA", "copy size depends on loaded data");
+      return CopyGuarded(source, from, addresses, bytes);
+    }
     if (source.symbolic != 0) {
       Value is_full;
       if (!IntCompare(expr::Compare::kEq, source, Value::Int(bytes, 32), 32, false, &is_full)) return false;
@@ -623,7 +721,7 @@ bool Machine::ExecCopyAsync(const Inst& in) {
     for (int l = 0; l < space_.lanes(); ++l) {
       if (!space_.Test(full, l)) continue;
       const auto race = shared_.Write(l, static_cast<uint32_t>(addresses[l]), bytes, ops_.At(p.lanes, l), shared_.copies[l].issued);
-      if (race != SharedMemory::Race::kNone) return Race(std::string(SharedMemory::RaceText(race)));
+      if (race != SharedMemory::Race::kNone) return Conflict(race);
     }
   }
   if (zero != kNoLanes) {

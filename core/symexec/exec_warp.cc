@@ -81,7 +81,7 @@ bool Machine::ExecShfl(const Inst& in) {
   const MaskId ok = space_.InternMask(readable);
   const PermId perm = space_.InternPerm(source.data());
   Value moved;
-  if (a.is_int() && a.buffer == 0) {
+  if (a.is_int() && a.buffer == 0 && !symbolic_.HasLaneAtoms(a.symbolic)) {
     const auto o = space_.Permute(a.array, perm);
     moved = a;
     moved.array = o.id;
@@ -177,6 +177,7 @@ bool Machine::ExecRedux(const Inst& in) {
   if (!Get(Op(in, 1), 32, false, &a) || !Get(Op(in, 2), 32, false, &m)) return false;
   if (!m.is_uniform_const() || static_cast<uint32_t>(m.constant) != 0xffffffffu || !WarpsAreFull(exec_) || space_.lanes() % 32 != 0)
     return Unknown("MEMBER_MASK", "reduction over a part of a warp is not modelled");
+  if (a.is_int() && symbolic_.HasLaneAtoms(a.symbolic)) return Unknown("OPEN_SIZE", "reduction of lanes' products with an open size");
   const Fn fn = in.Has(Mod::kAdd)   ? Fn::kIAdd
                 : in.Has(Mod::kMin) ? Fn::kIMin
                 : in.Has(Mod::kMax) ? Fn::kIMax

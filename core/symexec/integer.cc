@@ -453,7 +453,7 @@ bool Machine::IntDivide(bool remainder, const Value& a, const Value& b, int widt
   if (is_signed) attr.flags = Attr::kSigned;
   const Fn fn = remainder ? Fn::kIRem : Fn::kIDiv;
   if (AsInt(&x) && AsInt(&y))
-    if (const Closed c = OpenDivide(remainder, x, y, width, out); c != Closed::kNone) return c == Closed::kDone;
+    if (const Closed c = OpenDivide(remainder, x, y, width, is_signed, out); c != Closed::kNone) return c == Closed::kDone;
   if (!AsInt(&x) || !AsInt(&y) || symbolic_.HasTerms(x.symbolic) || symbolic_.HasTerms(y.symbolic))
     return DataBinary(fn, attr.Encode(), width, a, b, out);
   if (!Actual(&x, width, is_signed) || !Actual(&y, width, is_signed)) return false;

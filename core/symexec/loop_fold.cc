@@ -21,7 +21,8 @@ using expr::Scalar;
 namespace {
 
 constexpr int kMaxMembers = 8;  // of one coupled system
-constexpr uint32_t kFirstLoopBit = 8;
+
+}  // namespace
 
 bool SameValue(const Value& a, const Value& b) {
   if (a.kind != b.kind || a.width != b.width || a.buffer != b.buffer || a.array != b.array ||
@@ -34,14 +35,37 @@ bool SameValue(const Value& a, const Value& b) {
   return true;
 }
 
-}  // namespace
-
 bool Machine::Negate(Lanes* condition) {
   Lanes inverse;
   const Lanes* operand = condition;
   if (!ops_.Apply(Fn::kNot, 0, 1, {&operand, 1}, &inverse)) return OutOfAnchors();
   *condition = std::move(inverse);
   return true;
+}
+
+void Machine::FindHoleBuffer() {
+  if (hole_buffer_ != 0) return;
+  WordHasher h(308);
+  hole_buffer_ = nodes_.FindBuffer("#state", h.Finish());
+  stored_buffers_.resize(nodes_.buffer_count() + 1, false);
+}
+
+// An open count of trips: of kind `kind`, at this depth.
+AtomId Machine::TripCounter(uint64_t kind, uint32_t bit) {
+  WordHasher h(kind);
+  h.Add(static_cast<uint64_t>(data_depth_));
+  Atom counter;
+  counter.key = h.Finish();
+  counter.lo = 0;
+  counter.hi = (int64_t{1} << 31) - 1;
+  counter.dimensions = 1u << bit;
+  return symbolic_.Derive(std::move(counter));
+}
+
+ArrayId Machine::LaneNumbers() {
+  std::vector<int64_t> numbers(space_.lanes());
+  for (int l = 0; l < space_.lanes(); ++l) numbers[l] = l;
+  return space_.InternArray(numbers.data()).id;
 }
 
 // What stands for the state of member `index` of the loop at hand, each lane's its own.
@@ -259,19 +283,14 @@ bool Machine::SharedByLanes(const Lanes& v) const {
 bool Machine::FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in, const Lanes& condition) {
   const Fiber fiber = fibers[which];
   if (data_depth_ >= 8) return Unknown("LOOP", "loops of open length nest too deeply");
+  if (CopiesBetween(Op(in, 0).target, fiber.pc)) return FoldRing(fibers, which, in, condition);
   const uint32_t first = first_register_, end = first + static_cast<uint32_t>(function_->registers.size());
   exec_ = fiber.mask;
   Lanes go_on_first = condition;
   if (in.guard_negated && !Negate(&go_on_first)) return false;
-  if (hole_buffer_ == 0) {
-    WordHasher h(308);
-    hole_buffer_ = nodes_.FindBuffer("#state", h.Finish());
-    stored_buffers_.resize(nodes_.buffer_count() + 1, false);
-  }
+  FindHoleBuffer();
   const bool lockstep = Lockstep() && fibers.size() == 1 && fiber.mask == kAllLanes && SharedByLanes(condition);
-  std::vector<int64_t> lane_numbers(space_.lanes());
-  for (int l = 0; l < space_.lanes(); ++l) lane_numbers[l] = l;
-  const ArrayId own_lane = space_.InternArray(lane_numbers.data()).id;
+  const ArrayId own_lane = LaneNumbers();
   // What one trip does to the registers as they are.
   struct Register {
     uint32_t index;
@@ -294,16 +313,7 @@ bool Machine::FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in,
   }
   std::vector<LoopMember> members;
   const uint32_t bit = kFirstLoopBit + static_cast<uint32_t>(data_depth_);
-  Atom counter;
-  {
-    WordHasher h(304);
-    h.Add(static_cast<uint64_t>(data_depth_));
-    counter.key = h.Finish();
-    counter.lo = 0;
-    counter.hi = (int64_t{1} << 31) - 1;
-    counter.dimensions = 1u << bit;
-  }
-  const AtomId iteration = symbolic_.Derive(std::move(counter));
+  const AtomId iteration = TripCounter(304, bit);
   const SymbolicId i_now = symbolic_.FromAtom(iteration).id;
   for (Register& r : written) {
     const Value after = registers_[r.index];

@@ -92,6 +92,11 @@ bool Machine::Race(std::string reason) {
   return false;
 }
 
+bool Machine::Conflict(SharedMemory::Race race) {
+  const std::string text(SharedMemory::RaceText(race));
+  return race == SharedMemory::Race::kUnsettled ? Unknown("LOOP", text) : Race(text);
+}
+
 bool Machine::Split(std::vector<uint32_t> group_of_block) {
   if (result_.stop.kind != StopKind::kDone) return false;
   Unknown("SPLIT", "");
@@ -342,6 +347,7 @@ bool Machine::ReleaseBarriers(std::vector<Fiber>& fibers) {
       return Unknown("DIVERGENT_BARRIER", "lanes of one block wait at different barriers");
   ++shared_.block_epoch;
   for (uint32_t& w : shared_.warp_epoch) ++w;
+  shared_.SettleAtBarrier();
   for (Fiber& f : fibers) f.at_barrier = false;
   return true;
 }
@@ -791,7 +797,7 @@ uint32_t Machine::Postdominator(uint32_t function, uint32_t pc) {
 }
 
 bool Machine::Execute(const Inst& in) {
-  if (data_depth_ > 0 && NeedsOtherLanes(in.op) && !(Lockstep() && IsExchange(in.op)))
+  if (data_depth_ > 0 && NeedsOtherLanes(in.op) && !(Lockstep() && (in_ring_ || IsExchange(in.op))))
     return Unknown("WARP_IN_BRANCH", "'" + std::string(in.name) + "' under a data-dependent branch");
   switch (in.op) {
     case Op::kAdd: case Op::kSub: case Op::kMul: case Op::kFma: case Op::kMad: case Op::kDiv: case Op::kMin:

@@ -85,11 +85,15 @@ struct Load {
   Lanes guard;
 };
 
+// What an open argument counts in byte offsets of the buffer that it steps through.
+inline constexpr int64_t kStrideStep = int64_t{1} << 35;
+
 struct Execution {
   Stop stop;
   std::vector<Store> stores;
   std::vector<Load> loads;      // only of buffers that the kernel also stores to
   std::vector<std::string> assumptions;
+  std::vector<AtomId> strides;  // per buffer: the open argument that counts as a number in its offsets; 0 none
   uint64_t steps = 0;
   uint64_t memory_bytes() const { return stores.capacity() * sizeof(Store) + loads.capacity() * sizeof(Load); }
 };
@@ -136,6 +140,7 @@ class Machine {
   // Stops.
   bool Unknown(std::string_view code, std::string reason);
   bool Race(std::string reason);
+  bool Conflict(SharedMemory::Race race);
   bool Split(std::vector<uint32_t> group_of_block);
   bool Unmodelled(const Inst& in);
   bool OutOfAnchors();
@@ -202,11 +207,15 @@ class Machine {
   Closed OpenQuotient(const Value& v, int64_t divisor, int width, Value* out);
   Closed OpenBitwise(expr::Fn fn, const Value& a, const Value& b, int width, Value* out);
   Closed OpenShift(expr::Fn fn, const Value& a, const Value& b, int width, Value* out);
-  Closed OpenDivide(bool remainder, const Value& a, const Value& b, int width, Value* out);
+  Closed OpenDivide(bool remainder, const Value& a, const Value& b, int width, bool is_signed, Value* out);
+  Closed OpaqueDivide(bool remainder, const Value& x, const Value& y, int width, Interval range, Value* out);
   Closed OpenMinMax(bool is_max, const Value& a, const Value& b, int width, bool is_signed, Value* out);
   Closed OpenMultiply(const Value& a, const Value& b, int width, Value* out);
   Closed OpenCompare(expr::Compare compare, const Value& a, const Value& b, int width, bool is_signed, Value* out);
   bool Derived(Value* v, Interval range);
+  bool LaneProduct(ArrayId array, AtomId of, SymbolicId* out);
+  AtomId ProductAtom(std::vector<AtomId> factors);
+  LaneAnchor AnchorOf(const Value& v);
 
   // loop_fold.cc
   // One accumulator of a loop: what stands for its value, its next value, its value before the loop.
@@ -214,6 +223,27 @@ class Machine {
     Lanes hole, step, first;
     uint8_t width = 0;
   };
+  // Bits of Atom::dimensions: the trips of the loop at a depth; groups of trips of a ring.
+  static constexpr uint32_t kFirstLoopBit = 8, kRingBit = 24;
+  void FindHoleBuffer();
+  ArrayId LaneNumbers();
+  AtomId TripCounter(uint64_t kind, uint32_t bit);
+  // loop_ring.cc
+  struct RingState;
+  struct Ring;
+  bool CopiesBetween(uint32_t from, uint32_t to) const;
+  bool FoldRing(std::vector<Fiber>& fibers, size_t which, const Inst& in, const Lanes& condition);
+  RingState CaptureRing() const;
+  void RestoreRing(const RingState& state);
+  bool RunTrip(Ring* ring, const Lanes& condition, std::vector<Lanes>* steps, Lanes* go_on);
+  bool ProveRing(Ring* ring, size_t period);
+  bool AlongRing(const Ring& ring, const expr::Scalar& here, const expr::Scalar& later, bool next, expr::Scalar* out);
+  bool AlongRing(const Ring& ring, const Lanes& here, const Lanes& later, bool next, Lanes* out);
+  bool AlongRing(const Ring& ring, const Value& here, const Value& later, bool next, Value* out);
+  bool InTrips(const Ring& ring, const std::vector<Lanes>& actual, const std::vector<Lanes>& general, Lanes* out);
+  std::vector<uint32_t> RegisterOrder() const;
+  bool FinishRing(Ring* ring, const Lanes& go_on, const std::vector<Lanes>& steps);
+  bool HoldsState(const expr::Scalar& s) const;
   bool FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in, const Lanes& condition);
   struct Undo;
   bool RunLoopBody(const Fiber& fiber, const Inst& in, bool lockstep, std::vector<Undo>* log, Lanes* go_on);
@@ -269,6 +299,10 @@ class Machine {
     Value value;       // integer, or data-dependent bits; relative to `buffer` for global
     expr::BufferId buffer = 0;
   };
+  // open_address.cc
+  AtomId StrideOf(expr::BufferId buffer, SymbolicId address);
+  // The byte offset into a global buffer as an anchor.
+  bool PlaceAddress(const Address& a, int64_t offset, LaneAnchor* out);
   bool ResolveAddress(const Inst& in, const Operand& op, isa::StateSpace space, Address* out);
   isa::StateSpace SpaceOf(const Inst& in) const;
   bool CheckAligned(const Address& a, uint32_t bytes, MaskId mask);
@@ -276,6 +310,10 @@ class Machine {
   bool SharedRead(const std::vector<int64_t>& addresses, uint32_t bytes, MaskId mask, Value* out);
   bool SharedWrite(const std::vector<int64_t>& addresses, uint32_t bytes, MaskId mask, const Value& value,
                    uint32_t async_group_of_lane);
+  bool Guarded(uint32_t guard, int bits, expr::Scalar* value);
+  int Decided(const expr::Scalar& condition) const;
+  bool SizeConditions(expr::Scalar size, uint32_t bytes, std::vector<expr::Scalar>* conditions, bool* full);
+  bool CopyGuarded(const Value& size, const Address& from, const std::vector<int64_t>& addresses, uint32_t bytes);
   bool FragmentsToScalar(const std::vector<SharedMemory::Fragment>& fragments, uint32_t bytes, expr::Scalar* out);
   bool LocalRead(const Value& address, uint32_t bytes, Value* out);
   bool LocalWrite(const Value& address, uint32_t bytes, const Value& value);
@@ -327,9 +365,12 @@ class Machine {
     MaskId defined;
   };
   std::vector<Undo>* log_ = nullptr;     // writes of a data-dependent side
+  // Per register, in the first trip of a ring: 1 read before it was written, 2 written first; else 0.
+  std::vector<uint8_t>* first_use_ = nullptr;
   std::unordered_set<expr::NodeId> unshifted_;
   expr::BufferId hole_buffer_ = 0;       // of values that stand for a loop's state
   int data_depth_ = 0;
+  bool in_ring_ = false;                 // in a trip of FoldRing: copies and warpgroup instructions are allowed
   int lockstep_depth_ = 0;               // depth of the innermost such loop's body; 0: none
 
   SharedMemory shared_;
@@ -350,6 +391,9 @@ class Machine {
   bool has_exit_ = false;
   bool matrix_in_use_ = false;  // some warpgroup has issued a matrix instruction
 };
+
+// Equal in every lane, and by form.
+bool SameValue(const Value& a, const Value& b);
 
 }  // namespace samebits::symexec
 

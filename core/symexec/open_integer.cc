@@ -179,15 +179,31 @@ Machine::Closed Machine::OpenShift(Fn fn, const Value& a, const Value& b, int wi
     *out = Value::Int(0, width);
     return Closed::kDone;
   }
-  return OpenQuotient(x, int64_t{1} << amount, width, out);
+  const Closed c = OpenQuotient(x, int64_t{1} << amount, width, out);
+  if (c != Closed::kNone || r.lo < 0) return c;
+  return OpaqueDivide(false, x, Value::Int(int64_t{1} << amount, width), width, {r.lo >> amount, r.hi >> amount}, out);
 }
 
-Machine::Closed Machine::OpenDivide(bool remainder, const Value& a, const Value& b, int width, Value* out) {
+// A quotient or remainder without closed form, as an atom where all lanes share it.
+Machine::Closed Machine::OpaqueDivide(bool remainder, const Value& x, const Value& y, int width, Interval range, Value* out) {
+  expr::Attr attr;
+  attr.flags = expr::Attr::kSigned;
+  if (!DataBinary(remainder ? Fn::kIRem : Fn::kIDiv, attr.Encode(), width, x, y, out)) return Closed::kStop;
+  return Derived(out, range) ? Closed::kDone : Closed::kStop;
+}
+
+Machine::Closed Machine::OpenDivide(bool remainder, const Value& a, const Value& b, int width, bool is_signed,
+                                    Value* out) {
   if (!IsOpen(a, b)) return Closed::kNone;
   Value x = a, y = b;
   if (!Actual(&x, width, true) || !Actual(&y, width, true)) return Closed::kStop;
   const Interval rx = RangeOf(x), ry = RangeOf(y);
-  if (rx.lo < 0 || ry.lo <= 0) return Closed::kNone;
+  if (rx.lo < 0 || ry.lo <= 0) {
+    if (!is_signed || width < 32) return Closed::kNone;
+    Assume("open divisors are not zero");
+    const __int128 most = std::max(rx.lo < 0 ? -rx.lo : rx.lo, rx.hi < 0 ? -rx.hi : rx.hi);
+    return OpaqueDivide(remainder, x, y, width, {-most, most}, out);
+  }
   if (rx.hi < ry.lo) {
     *out = remainder ? x : Value::Int(0, width);
     return Closed::kDone;
@@ -196,11 +212,8 @@ Machine::Closed Machine::OpenDivide(bool remainder, const Value& a, const Value&
     const Closed c = remainder ? OpenModulo(x, y.constant, width, out) : OpenQuotient(x, y.constant, width, out);
     if (c != Closed::kNone) return c;
   }
-  expr::Attr attr;
-  attr.flags = expr::Attr::kSigned;
-  if (!DataBinary(remainder ? Fn::kIRem : Fn::kIDiv, attr.Encode(), width, x, y, out)) return Closed::kStop;
   const Interval range = remainder ? Interval{0, std::min(rx.hi, ry.hi - 1)} : Interval{rx.lo / ry.hi, rx.hi / ry.lo};
-  return Derived(out, range) ? Closed::kDone : Closed::kStop;
+  return OpaqueDivide(remainder, x, y, width, range, out);
 }
 
 Machine::Closed Machine::OpenMinMax(bool is_max, const Value& a, const Value& b, int width, bool is_signed, Value* out) {
@@ -223,51 +236,115 @@ Machine::Closed Machine::OpenMinMax(bool is_max, const Value& a, const Value& b,
   return Derived(out, range) ? Closed::kDone : Closed::kStop;
 }
 
-// Products of atoms are atoms: (sum of f_i a_i + c) * (sum of g_j b_j + d), uniform over lanes.
+// Where lanes differ, an argument times the lanes' array is an atom too, one value a lane.
+bool Machine::LaneProduct(ArrayId array, AtomId of, SymbolicId* out) {
+  const Atom* base = symbolic_.atom(of);
+  if (of < kFirstParamAtom || of >= kFirstDerivedAtom || base == nullptr) return false;
+  Atom product;
+  product.lanes = array;
+  product.of = of;
+  const LaneSpace::ArrayInfo& range = space_.info(array);
+  const __int128 corners[4] = {static_cast<__int128>(range.min) * base->lo, static_cast<__int128>(range.min) * base->hi,
+                               static_cast<__int128>(range.max) * base->lo, static_cast<__int128>(range.max) * base->hi};
+  product.lo = static_cast<int64_t>(std::max<__int128>(*std::min_element(corners, corners + 4), -kLimit));
+  product.hi = static_cast<int64_t>(std::min<__int128>(*std::max_element(corners, corners + 4), kLimit));
+  WordHasher h(310);
+  h.Add(array);
+  h.Add(of);
+  product.key = h.Finish();
+  *out = symbolic_.FromAtom(symbolic_.Derive(std::move(product))).id;
+  return true;
+}
+
+// The anchor of an integer: lane atoms become what they are in each lane.
+LaneAnchor Machine::AnchorOf(const Value& v) {
+  if (!symbolic_.HasLaneAtoms(v.symbolic)) return {v.array, v.symbolic, v.constant};
+  const auto terms = symbolic_[v.symbolic].terms;
+  SymbolicId shared = v.symbolic;
+  std::vector<std::pair<const Atom*, int64_t>> own;
+  for (const auto& [id, factor] : terms) {
+    const Atom* atom = symbolic_.atom(id);
+    if (atom == nullptr || atom->lanes == 0) continue;
+    own.push_back({atom, factor});
+    shared = symbolic_.Add(shared, symbolic_.Scale(symbolic_.FromAtom(id).id, -factor).id).id;
+  }
+  std::vector<uint32_t> ids(space_.lanes());
+  for (int l = 0; l < space_.lanes(); ++l) {
+    SymbolicId sum = shared;
+    for (const auto& [atom, factor] : own) {
+      const int64_t times = static_cast<int64_t>(static_cast<uint64_t>(factor) * static_cast<uint64_t>(space_.array(atom->lanes)[l]));
+      sum = symbolic_.Add(sum, symbolic_.Scale(symbolic_.FromAtom(atom->of).id, times).id).id;
+    }
+    ids[l] = sum;
+  }
+  const bool one = std::all_of(ids.begin(), ids.end(), [&](uint32_t id) { return id == ids[0]; });
+  return {v.array, one ? ids[0] : space_.InternSymbolics(ids.data()) | kMixed, v.constant};
+}
+
+// Of two or more known atoms that are no products themselves.
+AtomId Machine::ProductAtom(std::vector<AtomId> factors) {
+  Atom product;
+  __int128 lo = 1, hi = 1;
+  std::vector<Digest128> keys;
+  for (const AtomId id : factors) {
+    const Atom& atom = *symbolic_.atom(id);
+    product.dimensions |= atom.dimensions;
+    keys.push_back(atom.key);
+    const __int128 corners[4] = {lo * atom.lo, lo * atom.hi, hi * atom.lo, hi * atom.hi};
+    lo = std::max(*std::min_element(corners, corners + 4), -kLimit);
+    hi = std::min(*std::max_element(corners, corners + 4), kLimit);
+  }
+  product.lo = static_cast<int64_t>(lo);
+  product.hi = static_cast<int64_t>(hi);
+  std::sort(factors.begin(), factors.end());
+  std::sort(keys.begin(), keys.end());
+  WordHasher h(302);
+  for (const Digest128& k : keys) h.Add(k);
+  product.key = h.Finish();
+  product.factors = std::move(factors);
+  return symbolic_.Derive(std::move(product));
+}
+
+// Products of atoms are atoms: (sum of f_i a_i + c + lanes) * (sum of g_j b_j + d).
 Machine::Closed Machine::OpenMultiply(const Value& a, const Value& b, int width, Value* out) {
-  if (!IsOpen(a, b) || a.array != 0 || b.array != 0) return Closed::kNone;
+  if (!IsOpen(a, b) || (a.array != 0 && b.array != 0)) return Closed::kNone;
+  if (symbolic_.HasLaneAtoms(a.symbolic) || symbolic_.HasLaneAtoms(b.symbolic)) return Closed::kNone;
   Value x = a, y = b;
+  if (x.array == 0) std::swap(x, y);
   if (!Actual(&x, width, true) || !Actual(&y, width, true)) return Closed::kStop;
   bool split;
   if (!SplitResidues(x.symbolic, y.symbolic, &split)) return Closed::kStop;
   const auto left = symbolic_[x.symbolic].terms, right = symbolic_[y.symbolic].terms;
   const auto by_constant = [this](SymbolicId s, int64_t c) { return symbolic_.Scale(s, c).id; };
   SymbolicId sum = symbolic_.Add(by_constant(x.symbolic, y.constant), by_constant(y.symbolic, x.constant)).id;
+  if (x.array != 0) {
+    for (const auto& [id, factor] : right) {
+      SymbolicId lanes;
+      if (!LaneProduct(x.array, id, &lanes)) return Closed::kNone;
+      sum = symbolic_.Add(sum, by_constant(lanes, factor)).id;
+    }
+  }
   for (const auto& [ida, fa] : left) {
     for (const auto& [idb, fb] : right) {
-      Atom product;
-      __int128 lo[2], hi[2];
-      int i = 0;
+      std::vector<AtomId> factors;
       for (const AtomId id : {ida, idb}) {
         const Atom* atom = symbolic_.atom(id);
         if (atom == nullptr) return Closed::kNone;
         if (atom->factors.empty()) {
-          product.factors.push_back(id);
+          factors.push_back(id);
         } else {
-          product.factors.insert(product.factors.end(), atom->factors.begin(), atom->factors.end());
+          factors.insert(factors.end(), atom->factors.begin(), atom->factors.end());
         }
-        product.dimensions |= atom->dimensions;
-        lo[i] = atom->lo;
-        hi[i++] = atom->hi;
       }
-      if (product.factors.size() > 4) return Closed::kNone;
-      const __int128 corners[4] = {lo[0] * lo[1], lo[0] * hi[1], hi[0] * lo[1], hi[0] * hi[1]};
-      product.lo = static_cast<int64_t>(std::max<__int128>(*std::min_element(corners, corners + 4), -kLimit));
-      product.hi = static_cast<int64_t>(std::min<__int128>(*std::max_element(corners, corners + 4), kLimit));
-      std::vector<Digest128> keys;
-      for (const AtomId id : product.factors) keys.push_back(symbolic_.atom(id)->key);
-      std::sort(product.factors.begin(), product.factors.end());
-      std::sort(keys.begin(), keys.end());
-      WordHasher h(302);
-      for (const Digest128& k : keys) h.Add(k);
-      product.key = h.Finish();
-      const auto one = symbolic_.FromAtom(symbolic_.Derive(std::move(product)));
+      if (factors.size() > 4) return Closed::kNone;
+      const auto one = symbolic_.FromAtom(ProductAtom(std::move(factors)));
       const int64_t factor = static_cast<int64_t>(static_cast<uint64_t>(fa) * static_cast<uint64_t>(fb));
       sum = symbolic_.Add(sum, symbolic_.Scale(one.id, factor).id).id;
     }
   }
   *out = Value::Int(static_cast<int64_t>(static_cast<uint64_t>(x.constant) * static_cast<uint64_t>(y.constant)), width);
   out->symbolic = sum;
+  out->array = space_.Scale(x.array, y.constant);
   return Closed::kDone;
 }
 
@@ -328,7 +405,7 @@ Machine::Closed Machine::OpenCompare(Compare compare, const Value& a, const Valu
   }
   Lanes left, right = ops_.Const(0, 64), holds;
   left.nodes = nodes_.Int(64);
-  left.anchors.push_back({distance.array, distance.symbolic, distance.constant});
+  left.anchors.push_back(AnchorOf(distance));
   expr::Attr attr;
   attr.compare = order ? Compare::kLt : Compare::kEq;
   if (order) attr.flags = expr::Attr::kSigned;

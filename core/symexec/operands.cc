@@ -34,6 +34,7 @@ bool Machine::GetRegister(uint32_t reg, Value* out) {
   if (reg >= function_->registers.size()) return Unknown("OPERAND", "operand is missing or no register");
   const uint32_t r = first_register_ + reg;
   const Value& v = registers_[r];
+  if (first_use_ != nullptr && r < first_use_->size() && (*first_use_)[r] == 0) (*first_use_)[r] = 1;
   const int width = RegisterWidth(reg);
   if (matrix_in_use_ && InFlight(in_flight_, r, exec_))
     return Race("register " + std::string(function_->registers[reg].name) +
@@ -263,6 +264,7 @@ bool Machine::SetRegister(uint32_t reg, Value value) {
       if ((words[2 * g] | upper) != 0) unfenced_[r * groups + g] = 1 + matrix_fences_[g];
     }
   }
+  if (first_use_ != nullptr && r < first_use_->size() && (*first_use_)[r] == 0) (*first_use_)[r] = exec_ == kAllLanes ? 2 : 1;
   const int width = RegisterWidth(reg);
   if (value.kind == Value::Kind::kBits && value.width < width) {
     // A narrower result in a wider register (ld.b16 into .b32): zero-extended.
@@ -387,7 +389,7 @@ bool Machine::ToLanes(const Value& v, int width, Lanes* out) {
       if (!Actual(&actual, width, true)) return false;
       out->nodes = nodes_.Int(width);
       out->anchors.clear();
-      out->anchors.push_back({actual.array, actual.symbolic, actual.constant});
+      out->anchors.push_back(AnchorOf(actual));
       return true;
     }
     case Value::Kind::kBits: break;

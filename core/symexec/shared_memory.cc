@@ -29,6 +29,8 @@ std::string_view SharedMemory::RaceText(Race race) {
     case Race::kAsyncCopy: return "shared memory used before the asynchronous copy to it was waited for";
     case Race::kMatrixRead: return "shared memory overwritten while an asynchronous matrix instruction may read it";
     case Race::kProxy: return "asynchronous matrix read of shared memory written without a proxy fence";
+    case Race::kUnsettled: return "shared memory is used after a loop of open length before all its copies and matrix "
+                                  "instructions were awaited and a barrier was met";
   }
   return "";
 }
@@ -49,7 +51,7 @@ bool SharedMemory::Repeats(uint32_t first, uint32_t count, int lane, const Scala
   const uint32_t id = cells_[first].segment;
   if (id == 0 || async_group != 0) return false;
   Segment& s = segments_[id];
-  if (s.async_group != 0 || s.bytes != bytes || s.value.node != value.node) return false;
+  if (s.async_group != 0 || s.guard != 0 || s.bytes != bytes || s.value.node != value.node) return false;
   for (uint32_t i = 0; i < count; ++i) {
     const Cell& c = cells_[first + i];
     if (c.segment != id || c.offset != i * granule_) return false;
@@ -104,18 +106,20 @@ uint32_t SharedMemory::NewSegment() {
 }
 
 SharedMemory::Race SharedMemory::Write(int lane, uint32_t address, uint32_t bytes, const Scalar& value,
-                                       uint32_t async_group) {
+                                       uint32_t async_group, uint32_t guard) {
+  if (owing_) return Race::kUnsettled;
   const uint32_t first = address / granule_, count = bytes / granule_;
   Race race = Race::kNone;
   for (uint32_t i = 0; i < count && (race == Race::kNone || race == Race::kWriteAfterWrite); ++i)
     if (const Race r = CheckWrite(first + i, lane); r != Race::kNone) race = r;
-  if (race == Race::kWriteAfterWrite && Repeats(first, count, lane, value, bytes, async_group)) return Race::kNone;
+  if (race == Race::kWriteAfterWrite && guard == 0 && Repeats(first, count, lane, value, bytes, async_group)) return Race::kNone;
   const uint32_t id = NewSegment();
   Segment& s = segments_[id];
   s.value = value;
   s.bytes = bytes;
   s.async_group = async_group;
   s.proxy_fences = proxy_fences[lane];
+  s.guard = guard;
   s.when = Now(lane);
   s.lane = static_cast<uint16_t>(lane);
   s.warp = static_cast<uint16_t>(lane / 32);
@@ -135,7 +139,7 @@ SharedMemory::Race SharedMemory::Read(int lane, uint32_t address, uint32_t bytes
   const uint32_t first = address / granule_, count = bytes / granule_;
   const Epoch now = Now(lane);
   const uint16_t warp = static_cast<uint16_t>(lane / 32);
-  Race race = Race::kNone;
+  Race race = owing_ ? Race::kUnsettled : Race::kNone;
   uint32_t last = 0;
   for (uint32_t i = 0; i < count; ++i) {
     Cell& c = cells_[first + i];
@@ -144,7 +148,7 @@ SharedMemory::Race SharedMemory::Read(int lane, uint32_t address, uint32_t bytes
     } else {
       const Segment& s = segments_[c.segment];
       if (c.segment != 0 && race == Race::kNone) race = CheckRead(s, lane);
-      out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, granule_, s.bytes, s.any_lane});
+      out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, granule_, s.bytes, s.any_lane, s.guard});
       last = c.segment;
     }
     if (!c.was_read || c.read.block != now.block) {
@@ -165,7 +169,7 @@ SharedMemory::Race SharedMemory::ReadAsync(int warpgroup, uint32_t group, uint32
                                            std::vector<Fragment>* out) {
   if (matrix_reads_.empty()) matrix_reads_.resize(cells_.size() * matrix.size());
   const uint32_t first = address / granule_, count = bytes / granule_;
-  Race race = Race::kNone;
+  Race race = owing_ ? Race::kUnsettled : Race::kNone;
   uint32_t last = 0;
   for (uint32_t i = 0; i < count; ++i) {
     Cell& c = cells_[first + i];
@@ -181,12 +185,35 @@ SharedMemory::Race SharedMemory::ReadAsync(int warpgroup, uint32_t group, uint32
         if (race == Race::kNone && block_epoch <= when.block) race = s.async_group ? Race::kAsyncCopy : Race::kReadAfterWrite;
         if (race == Race::kNone && s.async_group == 0 && proxy_fences[s.any_lane] <= s.proxy_fences) race = Race::kProxy;
       }
-      out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, granule_, s.bytes, s.any_lane});
+      out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, granule_, s.bytes, s.any_lane, s.guard});
       last = c.segment;
     }
     matrix_reads_[(first + i) * matrix.size() + warpgroup] = group;
   }
   return race;
+}
+
+uint32_t SharedMemory::AddGuard(const std::vector<Scalar>& conditions) {
+  if (conditions.empty()) return 0;
+  for (size_t g = guards_.size(); g-- > 1 && guards_.size() - g < 64;) {
+    const std::vector<Scalar>& known = guards_[g];
+    if (std::equal(known.begin(), known.end(), conditions.begin(), conditions.end(), expr::Same)) return static_cast<uint32_t>(g);
+  }
+  guards_.push_back(conditions);
+  return static_cast<uint32_t>(guards_.size() - 1);
+}
+
+void SharedMemory::Discharge(const Scalar& condition) {
+  for (std::vector<Scalar>& g : guards_)
+    g.erase(std::remove_if(g.begin(), g.end(), [&](const Scalar& c) { return expr::Same(c, condition); }), g.end());
+}
+
+void SharedMemory::ForgetWhere(const std::function<bool(const Scalar&)>& stale, const Scalar& unknown) {
+  for (Segment& s : segments_) {
+    bool any = stale(s.value);
+    for (const Scalar& c : guards_[s.guard]) any |= stale(c);
+    if (any) s.value = unknown, s.guard = 0;
+  }
 }
 
 }  // namespace samebits::symexec

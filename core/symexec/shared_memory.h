@@ -6,6 +6,7 @@
 // a conflicting one is a race.
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct Epoch {
 struct AsyncGroups {
   uint32_t issued = 1;      // group under construction
   uint32_t completed = 0;   // groups up to this one have been waited for
+  bool uncommitted = false; // the group under construction has an operation
   struct Wait {
     uint32_t up_to;
     Epoch when;
@@ -39,17 +41,28 @@ class SharedMemory {
   uint32_t granule() const { return granule_; }  // bytes of the finest access; writes are multiples of it
   uint32_t bytes() const { return static_cast<uint32_t>(cells_.size()) * granule_; }
 
-  enum class Race : uint8_t { kNone, kReadAfterWrite, kWriteAfterRead, kWriteAfterWrite, kAsyncCopy, kMatrixRead, kProxy };
+  enum class Race : uint8_t {
+    kNone, kReadAfterWrite, kWriteAfterRead, kWriteAfterWrite, kAsyncCopy, kMatrixRead, kProxy,
+    kUnsettled,  // no race found: uses of a loop may still be under way (Owe)
+  };
   static std::string_view RaceText(Race race);
 
   // One lane's write of `bits` bits (a multiple of the granule) of `value`. async: group of the lane, 0 if synchronous.
-  Race Write(int lane, uint32_t address, uint32_t bytes, const expr::Scalar& value, uint32_t async_group);
+  // guard: of AddGuard.
+  Race Write(int lane, uint32_t address, uint32_t bytes, const expr::Scalar& value, uint32_t async_group,
+             uint32_t guard = 0);
+  // Conditions on a written value: where one is false, zeros were written instead. No conditions is guard 0.
+  uint32_t AddGuard(const std::vector<expr::Scalar>& conditions);
+  const std::vector<expr::Scalar>& guard(uint32_t id) const { return guards_[id]; }
+  // `condition` holds from here on.
+  void Discharge(const expr::Scalar& condition);
   // Part of a value that stands in memory: bits [8 * offset, ...) of `value`.
   struct Fragment {
     const expr::Scalar* value;   // null: never written
     uint32_t offset, bytes;      // of the value; how many bytes follow contiguously
     uint32_t value_bytes;
     int writer;                  // lane that wrote it
+    uint32_t guard;
   };
   // The fragments that cover [address, address + bytes), in order, appended to `out`. Checks and records the access.
   Race Read(int lane, uint32_t address, uint32_t bytes, std::vector<Fragment>* out);
@@ -58,8 +71,28 @@ class SharedMemory {
 
   // All contents become `unknown`; who accessed what and when stays.
   void Forget(const expr::Scalar& unknown) {
-    for (Segment& s : segments_) s.value = unknown;
+    for (Segment& s : segments_) s.value = unknown, s.guard = 0;
   }
+  // Contents for which `stale` holds become `unknown`.
+  void ForgetWhere(const std::function<bool(const expr::Scalar&)>& stale, const expr::Scalar& unknown);
+
+  // Loops of open length (loop_ring.cc).
+  // A point of the line that leads through two values in equal time; false: they do not lie on one.
+  using Line = std::function<bool(const expr::Scalar& here, const expr::Scalar& later, expr::Scalar* out)>;
+  // This memory with contents on the lines through its own and `later`'s, and `unknown` where there is no line.
+  SharedMemory Along(const SharedMemory& later, const Line& line, const expr::Scalar& unknown) const;
+  // All contents that `general` knows stand here.
+  bool Holds(const SharedMemory& general, expr::NodeId unknown) const;
+  // The same accesses are ordered before whatever follows here and in `other`.
+  bool SameOrder(const SharedMemory& other) const;
+  // After a number of trips that is not known: contents are unknown, and nothing may be accessed before each issuer has
+  // awaited all its groups and the block has then met a barrier.
+  void Owe();
+  void PaidCopies(int lane) { owed_copies_[lane] = false; }
+  void PaidMatrix(size_t warpgroup) { owed_matrix_[warpgroup] = false; }
+  bool owing() const { return owing_; }
+  // At a block barrier.
+  void SettleAtBarrier();
 
   // Sizes of what the model counts; the executor advances them.
   uint32_t block_epoch = 0;
@@ -77,6 +110,7 @@ class SharedMemory {
     uint32_t bytes = 0;
     uint32_t async_group = 0;
     uint32_t proxy_fences = 0;
+    uint32_t guard = 0;
     Epoch when;
     uint16_t lane = 0;         // writer, or kManyLanes when several wrote the same value
     uint16_t warp = 0;         // its warp, or kManyLanes
@@ -102,6 +136,9 @@ class SharedMemory {
   std::vector<uint32_t> references_;  // cells per segment
   std::vector<uint32_t> matrix_reads_;  // per cell and warpgroup: group of its last asynchronous read, 0 none
   std::vector<uint32_t> free_;
+  std::vector<std::vector<expr::Scalar>> guards_ = {{}};
+  bool owing_ = false;
+  std::vector<bool> owed_copies_, owed_matrix_;
 };
 
 }  // namespace samebits::symexec

@@ -27,6 +27,9 @@ struct Atom {
   int64_t lo = INT64_MIN, hi = INT64_MAX;  // least and largest value, under the assumptions of open sizes
   std::vector<AtomId> factors;             // of a product of two or more atoms, ascending; else empty
   uint32_t dimensions = 0;                 // bit d: depends on block index d + 1
+  // Of a lane atom: array `lanes` times atom `of`, another value in each lane; else 0.
+  uint32_t lanes = 0;
+  AtomId of = 0;
 };
 
 // Values are in normal form: the table's entry for the first block is 0, the constant is the caller's.
@@ -49,6 +52,11 @@ class SymbolicSpace {
   size_t blocks() const { return blocks_; }
   const Entry& operator[](SymbolicId id) const { return entries_[id]; }
   bool HasTerms(SymbolicId id) const { return !entries_[id].terms.empty(); }
+  bool HasLaneAtoms(SymbolicId id) const {
+    for (const auto& [atom, factor] : entries_[id].terms)
+      if (const auto it = atoms_.find(atom); it != atoms_.end() && it->second.lanes != 0) return true;
+    return false;
+  }
   int64_t At(SymbolicId id, size_t block) const { return entries_[id].table.empty() ? 0 : entries_[id].table[block]; }
 
   Sum FromTable(std::vector<int64_t> table);

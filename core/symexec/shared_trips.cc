@@ -1,0 +1,154 @@
+// Shared memory between the trips of a loop of open length: contents along a line, and what orders later accesses.
+
+#include <algorithm>
+#include <map>
+
+#include "core/symexec/shared_memory.h"
+
+namespace samebits::symexec {
+
+using expr::Scalar;
+
+SharedMemory SharedMemory::Along(const SharedMemory& later, const Line& line, const Scalar& unknown) const {
+  constexpr uint32_t kNone = 0xffffffffu;
+  SharedMemory out = *this;
+  out.guards_ = {{}};
+  std::vector<uint32_t> partner(segments_.size(), 0);
+  for (size_t i = 0; i < cells_.size(); ++i) {
+    const Cell &mine = cells_[i], &other = later.cells_[i];
+    if (mine.segment == 0) continue;
+    uint32_t& p = partner[mine.segment];
+    const bool fits = other.segment != 0 && other.offset == mine.offset && (p == 0 || p == other.segment);
+    p = fits ? other.segment : kNone;
+  }
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> guards;  // guard here and later -> guard of `out`, or kNone
+  const auto guard_of = [&](uint32_t here, uint32_t there) {
+    const auto [it, fresh] = guards.try_emplace({here, there}, kNone);
+    if (!fresh) return it->second;
+    const std::vector<Scalar>&a = guards_[here], &b = later.guards_[there];
+    if (a.size() != b.size()) return kNone;
+    std::vector<Scalar> conditions(a.size());
+    for (size_t i = 0; i < a.size(); ++i)
+      if (!line(a[i], b[i], &conditions[i])) return kNone;
+    return it->second = out.AddGuard(conditions);
+  };
+  for (size_t id = 1; id < segments_.size(); ++id) {
+    Segment& s = out.segments_[id];
+    const uint32_t p = partner[id];
+    bool known = p != 0 && p != kNone && later.segments_[p].bytes == s.bytes;
+    if (known) s.guard = guard_of(segments_[id].guard, later.segments_[p].guard);
+    known = known && s.guard != kNone && line(segments_[id].value, later.segments_[p].value, &s.value);
+    if (!known) s.value = unknown, s.guard = 0;
+  }
+  return out;
+}
+
+bool SharedMemory::Holds(const SharedMemory& general, expr::NodeId unknown) const {
+  for (size_t i = 0; i < cells_.size(); ++i) {
+    const Cell &mine = cells_[i], &other = general.cells_[i];
+    if (other.segment == 0) continue;
+    const Segment& known = general.segments_[other.segment];
+    if (known.value.node == unknown) continue;
+    const Segment& s = segments_[mine.segment];
+    if (mine.segment == 0 || mine.offset != other.offset || s.bytes != known.bytes || !expr::Same(s.value, known.value))
+      return false;
+    const std::vector<Scalar>&a = guards_[s.guard], &b = general.guards_[known.guard];
+    if (!std::equal(a.begin(), a.end(), b.begin(), b.end(), expr::Same)) return false;
+  }
+  return true;
+}
+
+namespace {
+
+// What a later access can tell of an earlier moment: its block epoch is over, its warp's is, or neither.
+int Age(Epoch now, Epoch then) { return now.block > then.block ? 2 : now.warp > then.warp ? 1 : 0; }
+
+}  // namespace
+
+bool SharedMemory::SameOrder(const SharedMemory& other) const {
+  if (owing_ || other.owing_ || cells_.size() != other.cells_.size()) return false;
+  const auto same_groups = [](const std::vector<AsyncGroups>& a, const std::vector<AsyncGroups>& b) {
+    for (size_t i = 0; i < a.size(); ++i)
+      if (a[i].uncommitted != b[i].uncommitted || a[i].issued - a[i].completed != b[i].issued - b[i].completed) return false;
+    return true;
+  };
+  if (!same_groups(copies, other.copies) || !same_groups(matrix, other.matrix)) return false;
+  // Everything that CheckRead, CheckWrite, Repeats and the reads look at, relative to now.
+  struct Trace {
+    int reader = -1, reader_warp = -1, read_age = 2;
+    bool written = false;
+    int lane = -1, warp = -1, any_lane = -1, age = 2;
+    uint32_t pending = 0;  // groups from the copy's to the one under construction
+    bool fenced = true;
+    bool operator==(const Trace&) const = default;
+  };
+  const auto warp_now = [](const SharedMemory& m, uint16_t warp) {
+    return Epoch{m.block_epoch, warp == kManyLanes ? 0 : m.warp_epoch[warp]};
+  };
+  const auto trace = [&](const SharedMemory& m, size_t i) {
+    Trace t;
+    const Cell& c = m.cells_[i];
+    if (c.was_read && c.read.block == m.block_epoch) {
+      t.reader = c.reader;
+      t.reader_warp = c.reader_warp;
+      t.read_age = c.reader_warp == kManyLanes ? 0 : Age(warp_now(m, c.reader_warp), c.read);
+    }
+    if (c.segment == 0) return t;
+    const Segment& s = m.segments_[c.segment];
+    t.written = true;
+    Epoch when = s.when;
+    if (s.async_group != 0 && !m.copies[s.lane].CompletedAt(s.async_group, &when)) {
+      t.lane = s.lane;
+      t.warp = s.warp;
+      t.pending = m.copies[s.lane].issued - s.async_group + 1;
+      t.age = 0;
+      return t;
+    }
+    t.age = s.warp == kManyLanes && when.block == m.block_epoch ? 0 : Age(warp_now(m, s.warp), when);
+    if (t.age < 2) {
+      t.lane = s.lane;
+      t.warp = s.warp;
+    }
+    if (s.async_group == 0) {
+      t.fenced = m.proxy_fences[s.any_lane] > s.proxy_fences;
+      if (!t.fenced || t.age < 2) t.any_lane = s.any_lane;
+    }
+    return t;
+  };
+  for (size_t i = 0; i < cells_.size(); ++i)
+    if (!(trace(*this, i) == trace(other, i))) return false;
+  // Matrix reads: under way, complete since the last barrier, or over.
+  const auto reads = [](const SharedMemory& m, size_t i, size_t g) -> uint32_t {
+    const uint32_t group = m.matrix_reads_.empty() ? 0 : m.matrix_reads_[i * m.matrix.size() + g];
+    if (group == 0) return 0;
+    Epoch done;
+    if (!m.matrix[g].CompletedAt(group, &done)) return 2 + m.matrix[g].issued - group;
+    return m.block_epoch > done.block ? 0 : 1;
+  };
+  for (size_t i = 0; i < cells_.size() && !(matrix_reads_.empty() && other.matrix_reads_.empty()); ++i)
+    for (size_t g = 0; g < matrix.size(); ++g)
+      if (reads(*this, i, g) != reads(other, i, g)) return false;
+  return true;
+}
+
+void SharedMemory::Owe() {
+  owing_ = true;
+  owed_copies_.assign(copies.size(), false);
+  owed_matrix_.assign(matrix.size(), false);
+  for (size_t l = 0; l < copies.size(); ++l) owed_copies_[l] = copies[l].issued > 1 || copies[l].uncommitted;
+  for (size_t g = 0; g < matrix.size(); ++g) owed_matrix_[g] = matrix[g].issued > 1 || matrix[g].uncommitted;
+}
+
+void SharedMemory::SettleAtBarrier() {
+  const auto any = [](const std::vector<bool>& v) { return std::find(v.begin(), v.end(), true) != v.end(); };
+  if (!owing_ || any(owed_copies_) || any(owed_matrix_)) return;
+  owing_ = false;
+  cells_.assign(cells_.size(), Cell());
+  segments_.assign(1, Segment());
+  references_.assign(1, 0);
+  matrix_reads_.clear();
+  free_.clear();
+  guards_.assign(1, {});
+}
+
+}  // namespace samebits::symexec
