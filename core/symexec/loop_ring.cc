@@ -48,7 +48,8 @@ struct Machine::Ring {
   std::vector<RingState> states;            // before trip t
   std::vector<std::vector<Lanes>> steps;    // of trip t, per member
   std::vector<Lanes> conditions;            // under which trip t runs
-  std::vector<uint32_t> register_order;     // RegisterOrder after each trip
+  std::vector<uint32_t> register_order;     // RegisterOrder before and after each trip
+  bool copies_pending = false, matrix_pending = false;  // between some trips
   size_t period = 0;
   AtomId group = 0;                         // q
   AtomId trip = 0;
@@ -78,10 +79,10 @@ void Machine::RestoreRing(const RingState& s) {
   matrix_in_use_ = s.matrix_in_use;
 }
 
-// Depends on what some loop carries on.
+// Depends on what an open loop carries on.
 bool Machine::HoldsState(const Scalar& s) const {
   for (int i = 0; i < s.slots; ++i)
-    if (s.anchor[i].buffer == hole_buffer_) return true;
+    if (s.anchor[i].buffer == hole_buffer_ && s.anchor[i].symbolic != 0) return true;
   return false;
 }
 
@@ -96,9 +97,17 @@ std::vector<uint32_t> Machine::RegisterOrder() const {
     const auto pending = [&](uint32_t group) {
       return group > shared_.matrix[g].completed ? 1 + shared_.matrix[g].issued - group : 0;
     };
-    order.push_back(pending(in_flight_[i]) << 16 | pending(matrix_sources_[i]) << 1 | (unfenced_[i] > matrix_fences_[g] ? 1 : 0));
+    order.push_back(pending(in_flight_[i]));
+    order.push_back(pending(matrix_sources_[i]) << 1 | (unfenced_[i] > matrix_fences_[g] ? 1 : 0));
   }
   return order;
+}
+
+bool Machine::AllCommitted() const {
+  for (const auto* groups : {&shared_.copies, &shared_.matrix})
+    for (const AsyncGroups& g : *groups)
+      if (g.uncommitted) return false;
+  return true;
 }
 
 // One trip from the state at hand, which runs since `condition` holds.
@@ -107,7 +116,15 @@ bool Machine::RunTrip(Ring* ring, const Lanes& condition, std::vector<Lanes>* st
   unknown.node = nodes_.Undef();
   shared_.ForgetWhere([this](const Scalar& s) { return HoldsState(s); }, unknown);
   shared_.Discharge(ops_.At(condition, 0));
+  if (steps != nullptr) {
+    for (const uint32_t r : ring->written) {
+      if (std::binary_search(ring->carried.begin(), ring->carried.end(), r)) continue;
+      registers_[r] = Value{};
+      defined_[r] = kNoLanes;
+    }
+  }
   for (size_t m = 0; m < ring->members.size(); ++m) {
+    defined_[ring->member_registers[m]] = kAllLanes;
     Value& v = registers_[ring->member_registers[m]];
     v = Value::Bits(ring->members[m].hole, ring->members[m].width);
   }
@@ -117,9 +134,7 @@ bool Machine::RunTrip(Ring* ring, const Lanes& condition, std::vector<Lanes>* st
   in_ring_ = false;
   if (!ok) return false;
   if (!SharedByLanes(*go_on)) return Unknown("LOOP", "lanes of a block leave a loop with barriers apart");
-  for (const auto* groups : {&shared_.copies, &shared_.matrix})
-    for (const AsyncGroups& g : *groups)
-      if (g.uncommitted) return Unknown("LOOP", "copies or matrix instructions of a loop are not committed in their trip");
+  if (!AllCommitted()) return Unknown("LOOP", "copies or matrix instructions of a loop are not committed in their trip");
   for (const Undo& u : log) {
     if (u.reg < ring->first || u.reg >= ring->end) continue;
     const auto at = std::lower_bound(ring->written.begin(), ring->written.end(), u.reg);
@@ -138,9 +153,9 @@ bool Machine::RunTrip(Ring* ring, const Lanes& condition, std::vector<Lanes>* st
     for (const Piece& p : registers_[r].pieces)
       for (int l = 0; l < space_.lanes(); ++l)
         if (HoldsState(ops_.At(p.lanes, l))) return Unknown("LOOP", "a register of a loop that copies depends on another's state");
-  std::vector<uint32_t> order = RegisterOrder();
-  if (ring->register_order.empty()) ring->register_order = order;
-  if (ring->register_order != order) return Unknown("LOOP", "matrix instructions of a loop overlap in no repeating way");
+  ring->copies_pending |= shared_.CopiesPending();
+  ring->matrix_pending |= shared_.MatrixPending();
+  if (ring->register_order != RegisterOrder()) return Unknown("LOOP", "matrix instructions of a loop overlap in no repeating way");
   return true;
 }
 
@@ -285,19 +300,13 @@ bool Machine::ProveRing(Ring* ring, size_t period) {
   RestoreRing(here);
   std::vector<Value> expected;
   for (const uint32_t r : ring->written) {
-    const bool is_carried = std::binary_search(ring->carried.begin(), ring->carried.end(), r);
-    const bool is_member = std::find(ring->member_registers.begin(), ring->member_registers.end(), r) != ring->member_registers.end();
-    if (is_carried) {
-      Value general, next;
-      if (here.defined[r] != later.defined[r] || !AlongRing(*ring, here.registers[r], later.registers[r], false, &general) ||
-          !AlongRing(*ring, here.registers[r], later.registers[r], true, &next))
-        return unproved("a register of a loop of open length does not step evenly");
-      registers_[r] = std::move(general);
-      expected.push_back(std::move(next));
-    } else if (!is_member) {
-      registers_[r] = Value{};
-      defined_[r] = kNoLanes;
-    }
+    if (!std::binary_search(ring->carried.begin(), ring->carried.end(), r)) continue;
+    Value general, next;
+    if (here.defined[r] != later.defined[r] || !AlongRing(*ring, here.registers[r], later.registers[r], false, &general) ||
+        !AlongRing(*ring, here.registers[r], later.registers[r], true, &next))
+      return unproved("a register of a loop of open length does not step evenly");
+    registers_[r] = std::move(general);
+    expected.push_back(std::move(next));
   }
   Scalar unknown;
   unknown.node = nodes_.Undef();
@@ -350,7 +359,7 @@ bool Machine::FinishRing(Ring* ring, const Lanes& go_on, const std::vector<Lanes
   const std::vector<bool> in_condition = HolesIn(go_on, ring->members);
   for (const uint32_t r : ring->written) {
     bool same = true;
-    for (size_t t = 1; t < ring->states.size() && same; ++t)
+    for (size_t t = 0; t < ring->states.size() && same; ++t)
       same = ring->states[t].defined[r] == defined_[r] && SameValue(ring->states[t].registers[r], registers_[r]);
     same = same && registers_[r].kind != Value::Kind::kUndef;
     for (const Piece& p : registers_[r].pieces)
@@ -382,7 +391,7 @@ bool Machine::FinishRing(Ring* ring, const Lanes& go_on, const std::vector<Lanes
     registers_[r] = Value::Bits(std::move(folded), member.width);
     defined_[r] = kAllLanes;
   }
-  shared_.Owe();
+  shared_.Owe(ring->copies_pending, ring->matrix_pending);
   Assume("loops of open length end");
   return true;
 }
@@ -400,6 +409,10 @@ bool Machine::FoldRing(std::vector<Fiber>& fibers, size_t which, const Inst& in,
   ring.end = first_register_ + static_cast<uint32_t>(function_->registers.size());
   ring.trip = TripCounter(304, kFirstLoopBit);
   ring.group = TripCounter(309, kRingBit);
+  if (!AllCommitted()) return Unknown("LOOP", "copies or matrix instructions are not committed before a loop of open length");
+  ring.register_order = RegisterOrder();
+  ring.copies_pending = shared_.CopiesPending();
+  ring.matrix_pending = shared_.MatrixPending();
   Lanes entering = condition, go_on;
   if (in.guard_negated && !Negate(&entering)) return false;
   // A first trip, to see what the loop carries on.

@@ -212,6 +212,7 @@ class Machine {
   Closed OpenMinMax(bool is_max, const Value& a, const Value& b, int width, bool is_signed, Value* out);
   Closed OpenMultiply(const Value& a, const Value& b, int width, Value* out);
   Closed OpenCompare(expr::Compare compare, const Value& a, const Value& b, int width, bool is_signed, Value* out);
+  void ToGuardUnits(Value* distance);
   bool Derived(Value* v, Interval range);
   bool LaneProduct(ArrayId array, AtomId of, SymbolicId* out);
   AtomId ProductAtom(std::vector<AtomId> factors);
@@ -242,6 +243,7 @@ class Machine {
   bool AlongRing(const Ring& ring, const Value& here, const Value& later, bool next, Value* out);
   bool InTrips(const Ring& ring, const std::vector<Lanes>& actual, const std::vector<Lanes>& general, Lanes* out);
   std::vector<uint32_t> RegisterOrder() const;
+  bool AllCommitted() const;
   bool FinishRing(Ring* ring, const Lanes& go_on, const std::vector<Lanes>& steps);
   bool HoldsState(const expr::Scalar& s) const;
   bool FoldLoop(std::vector<Fiber>& fibers, size_t which, const Inst& in, const Lanes& condition);

@@ -348,6 +348,23 @@ Machine::Closed Machine::OpenMultiply(const Value& a, const Value& b, int width,
   return Closed::kDone;
 }
 
+// d < 0 exactly where floor(d / u) is: u divides 16 and all that open terms count, so spellings of one bound agree.
+void Machine::ToGuardUnits(Value* distance) {
+  const SymbolicSpace::Entry& open = symbolic_[distance->symbolic];
+  if (!open.table.empty()) return;
+  int64_t unit = kGuardUnit;
+  for (const auto& [id, factor] : open.terms) unit = std::gcd(unit, factor);
+  if (unit == 1) return;
+  std::vector<int64_t> lanes(space_.lanes());
+  const int64_t* array = space_.array(distance->array);
+  const int shift = BitsFor(unit) - 1;
+  for (int l = 0; l < space_.lanes(); ++l) lanes[l] = (array[l] + distance->constant) >> shift;
+  const auto divided = space_.InternArray(lanes.data());
+  distance->array = divided.id;
+  distance->constant = divided.constant;
+  distance->symbolic = symbolic_.DivideExactly(distance->symbolic, unit).id;
+}
+
 Machine::Closed Machine::OpenCompare(Compare compare, const Value& a, const Value& b, int width, bool is_signed,
                                      Value* out) {
   if (!IsOpen(a, b)) return Closed::kNone;
@@ -402,6 +419,7 @@ Machine::Closed Machine::OpenCompare(Compare compare, const Value& a, const Valu
       if (!IntNeg(low, 64, &minus) || !IntAdd(distance, minus, 64, &floor)) return Closed::kStop;
       distance = std::move(floor);
     }
+    ToGuardUnits(&distance);
   }
   Lanes left, right = ops_.Const(0, 64), holds;
   left.nodes = nodes_.Int(64);

@@ -85,9 +85,12 @@ class SharedMemory {
   bool Holds(const SharedMemory& general, expr::NodeId unknown) const;
   // The same accesses are ordered before whatever follows here and in `other`.
   bool SameOrder(const SharedMemory& other) const;
-  // After a number of trips that is not known: contents are unknown, and nothing may be accessed before each issuer has
-  // awaited all its groups and the block has then met a barrier.
-  void Owe();
+  // After a number of trips that is not known: contents are unknown, and nothing may be accessed before each issuer of
+  // copies (of matrix instructions) has awaited all its groups, where some may be pending, and the block has then met a
+  // barrier.
+  void Owe(bool copies_pending, bool matrix_pending);
+  bool CopiesPending() const;
+  bool MatrixPending() const;
   void PaidCopies(int lane) { owed_copies_[lane] = false; }
   void PaidMatrix(size_t warpgroup) { owed_matrix_[warpgroup] = false; }
   bool owing() const { return owing_; }

@@ -131,12 +131,23 @@ bool SharedMemory::SameOrder(const SharedMemory& other) const {
   return true;
 }
 
-void SharedMemory::Owe() {
+namespace {
+
+bool AnyPending(const std::vector<AsyncGroups>& issuers) {
+  return std::any_of(issuers.begin(), issuers.end(),
+                     [](const AsyncGroups& g) { return g.uncommitted || g.completed + 1 < g.issued; });
+}
+
+}  // namespace
+
+bool SharedMemory::CopiesPending() const { return AnyPending(copies); }
+
+bool SharedMemory::MatrixPending() const { return AnyPending(matrix); }
+
+void SharedMemory::Owe(bool copies_pending, bool matrix_pending) {
   owing_ = true;
-  owed_copies_.assign(copies.size(), false);
-  owed_matrix_.assign(matrix.size(), false);
-  for (size_t l = 0; l < copies.size(); ++l) owed_copies_[l] = copies[l].issued > 1 || copies[l].uncommitted;
-  for (size_t g = 0; g < matrix.size(); ++g) owed_matrix_[g] = matrix[g].issued > 1 || matrix[g].uncommitted;
+  owed_copies_.assign(copies.size(), copies_pending);
+  owed_matrix_.assign(matrix.size(), matrix_pending);
 }
 
 void SharedMemory::SettleAtBarrier() {
