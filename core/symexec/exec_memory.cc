@@ -136,14 +136,30 @@ int Machine::Decided(const Scalar& condition) const {
   const expr::Node& n = nodes_[condition.node];
   if (n.fn == Fn::kNot) return -Decided(nodes_.ChildScalar(condition, 0));
   const expr::Attr attr = expr::Attr::Decode(n.attr);
-  if (n.fn != Fn::kICompare || attr.compare != expr::Compare::kLt || (attr.flags & expr::Attr::kSigned) == 0) return 0;
-  const Scalar left = nodes_.ChildScalar(condition, 0), right = nodes_.ChildScalar(condition, 1);
-  uint64_t zero = 1;
-  if (nodes_[left.node].fn != Fn::kInt || nodes_[left.node].width != 64 || !nodes_.IsConst(right.node, &zero) || zero != 0) return 0;
-  Value distance = Value::Int(left.anchor[0].offset, 64);
-  distance.symbolic = left.anchor[0].symbolic;
-  const Interval r = RangeOf(distance);
-  return r.hi < 0 ? 1 : r.lo >= 0 ? -1 : 0;
+  if (n.fn != Fn::kICompare || attr.from != expr::Format::kB64 || (attr.flags & expr::Attr::kSigned) == 0) return 0;
+  Interval range[2];
+  for (int i = 0; i < 2; ++i) {
+    const Scalar operand = nodes_.ChildScalar(condition, i);
+    uint64_t constant = 0;
+    Value v = Value::Int(0, 64);
+    if (nodes_.IsConst(operand.node, &constant)) {
+      v.constant = static_cast<int64_t>(constant);
+    } else if (nodes_[operand.node].fn == Fn::kInt && nodes_[operand.node].width == 64) {
+      v.constant = operand.anchor[0].offset;
+      v.symbolic = operand.anchor[0].symbolic;
+    } else {
+      return 0;
+    }
+    range[i] = RangeOf(v);
+  }
+  const Interval &a = range[0], &b = range[1];
+  switch (attr.compare) {
+    case expr::Compare::kLt: return a.hi < b.lo ? 1 : a.lo >= b.hi ? -1 : 0;
+    case expr::Compare::kLe: return a.hi <= b.lo ? 1 : a.lo > b.hi ? -1 : 0;
+    case expr::Compare::kGt: return a.lo > b.hi ? 1 : a.hi <= b.lo ? -1 : 0;
+    case expr::Compare::kGe: return a.lo >= b.hi ? 1 : a.hi < b.lo ? -1 : 0;
+    default: return 0;
+  }
 }
 
 // The conditions under which a copy's size, a select of `bytes` and 0, is `bytes`. False where it has another form.
