@@ -60,9 +60,11 @@ bool DependsOnArguments(const symexec::SymbolicSpace& space, symexec::SymbolicId
 
 bool DependsOnArguments(const Element& e, const Scalar& value) {
   const symexec::SymbolicSpace& space = *e.owner->symbolic;
-  if (DependsOnArguments(space, e.store->address.symbolic)) return true;
+  const std::vector<symexec::AtomId>& strides = e.owner->execution.strides;
+  const auto strided = [&strides](expr::BufferId b) { return b < strides.size() && strides[b] != 0; };
+  if (strided(e.store->buffer) || DependsOnArguments(space, e.store->address.symbolic)) return true;
   for (int i = 0; i < value.slots; ++i)
-    if (DependsOnArguments(space, value.anchor[i].symbolic)) return true;
+    if (strided(value.anchor[i].buffer) || DependsOnArguments(space, value.anchor[i].symbolic)) return true;
   return false;
 }
 

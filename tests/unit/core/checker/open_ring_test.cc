@@ -185,6 +185,82 @@ TEST(OpenRing, StateOfOtherLanesAndTripsIsNotFolded) {
                   }));
 }
 
+// One warpgroup multiplies a 64 x 16 tile of x by a 16 x 8 tile of y per trip.
+struct MatrixRing {
+  int stages = 3, wait = -1, skew = 0;  // skew: slots between the tile of x and that of y
+  std::string fence = "wgmma.fence.sync.aligned;\n", matrix_wait = "wgmma.wait_group.sync.aligned 1;\n";
+  std::string after = "wgmma.wait_group.sync.aligned 0;\ncp.async.wait_group 0;\nbar.sync 0;\n";
+};
+
+Signature Of(const MatrixRing& r) {
+  const auto number = [](int v) { return std::to_string(v); };
+  const int ahead = r.stages - 1;
+  const auto copy = [&](const std::string& slot_a, const std::string& slot_b, int tile) {
+    return "cp.async.cg.shared.global [" + slot_a + "], [%rd8+" + number(32 * tile) + "], 16, %r30;\n"
+           "@%p4 cp.async.cg.shared.global [" + slot_b + "], [%rd9+" + number(32 * tile) + "], 16, %r30;\ncp.async.commit_group;\n";
+  };
+  const auto descriptor = [](const std::string& slot, int shift, const std::string& base, const std::string& out) {
+    return "shl.b32 %r31, " + slot + ", " + std::to_string(shift) + ";\nadd.s32 %r31, %r31, " + base +
+           ";\nshr.u32 %r31, %r31, 4;\ncvt.u64.u32 " + out + ", %r31;\nor.b64 " + out + ", " + out + ", 68720001024;\n";
+  };
+  std::string t =
+      ".version 8.0\n.target sm_90a\n.address_size 64\n"
+      ".visible .entry k(.param .u64 x, .param .u64 y, .param .u64 o, .param .u32 n, .param .u32 m)\n{\n"
+      ".reg .pred %p<8>;\n.reg .b32 %r<64>;\n.reg .b64 %rd<16>;\n.reg .f32 %f<8>;\n.shared .align 1024 .b8 s[16384];\n"
+      "ld.param.u64 %rd0, [x];\nld.param.u64 %rd1, [y];\nld.param.u64 %rd2, [o];\nld.param.u32 %r8, [n];\nld.param.u32 %r9, [m];\n"
+      "mov.u32 %r0, %tid.x;\nmov.u32 %r1, %ctaid.x;\nmad.lo.s32 %r11, %r1, 128, %r0;\nmul.lo.s32 %r12, %r11, %r9;\n"
+      "mul.wide.s32 %rd8, %r12, 2;\nadd.s64 %rd8, %rd0, %rd8;\nmul.lo.s32 %r13, %r0, %r9;\nmul.wide.s32 %rd9, %r13, 2;\n"
+      "add.s64 %rd9, %rd1, %rd9;\nsetp.lt.u32 %p4, %r0, 16;\nmov.u32 %r20, s;\nadd.s32 %r21, %r20, 12288;\nshl.b32 %r22, %r0, 4;\n"
+      "add.s32 %r23, %r20, %r22;\nadd.s32 %r24, %r21, %r22;\nmov.pred %p5, -1;\n";
+  for (int i = 0; i < 4; ++i) t += "mov.f32 %f" + number(i) + ", 0f00000000;\n";
+  for (int i = 0; i < ahead; ++i)
+    t += "setp.gt.s32 %p1, %r8, " + number(16 * i) + ";\nselp.b32 %r30, 16, 0, %p1;\n" +
+         copy("%r23+" + number(2048 * i), "%r24+" + number(256 * i), i);
+  t += "mov.u32 %r10, 0;\nmov.u32 %r25, -1;\nmov.u32 %r26, " + number(ahead - 1) + ";\nmov.u32 %r27, " + number(r.skew - 1) + ";\nL:\n" +
+       Step("%r25", r.stages) + Step("%r27", r.stages) + "cp.async.wait_group " + number(r.wait < 0 ? ahead - 1 : r.wait) +
+       ";\nbar.sync 0;\n" + descriptor("%r25", 11, "%r20", "%rd10") + descriptor("%r27", 8, "%r21", "%rd11") + r.fence +
+       "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd10, %rd11, %p5, 1, 1, 0, 0;\n"
+       "wgmma.commit_group.sync.aligned;\n" + r.matrix_wait + Step("%r26", r.stages) + "add.s32 %r28, %r10, " + number(16 * ahead) +
+       ";\nsetp.lt.s32 %p3, %r28, %r8;\nselp.b32 %r30, 16, 0, %p3;\nshl.b32 %r32, %r26, 11;\nadd.s32 %r32, %r32, %r23;\n"
+       "shl.b32 %r33, %r26, 8;\nadd.s32 %r33, %r33, %r24;\n" + copy("%r32", "%r33", ahead) +
+       "add.s64 %rd8, %rd8, 32;\nadd.s64 %rd9, %rd9, 32;\nadd.s32 %r10, %r10, 16;\nsetp.lt.s32 %p0, %r10, %r8;\n@%p0 bra L;\n" +
+       r.after + "mul.wide.u32 %rd12, %r11, 16;\nadd.s64 %rd12, %rd2, %rd12;\nst.global.v4.f32 [%rd12], {%f0, %f1, %f2, %f3};\nret;\n}\n";
+  Launch launch;
+  launch.block = {128, 1, 1};
+  auto signature = ComputeSignature(t, launch);
+  EXPECT_TRUE(signature.ok()) << signature.status();
+  return signature.ok() ? *signature : Signature{};
+}
+
+TEST(OpenMatrixRing, StagesAndWaitsVanish) {
+  const Signature three = Of(MatrixRing{});
+  ExpectSame(three, Of(MatrixRing{.stages = 4}));
+  ExpectSame(three, Of(MatrixRing{.stages = 5}));
+  ExpectSame(three, Of(MatrixRing{.stages = 2}));
+  ExpectSame(three, Of(MatrixRing{.matrix_wait = "wgmma.wait_group.sync.aligned 0;\n"}));
+}
+
+TEST(OpenMatrixRing, OrderIsProvedTripByTrip) {
+  const auto status = [](const MatrixRing& r) { return Of(r).status; };
+  EXPECT_EQ(status({.wait = 2}), SignatureStatus::kNondeterministic);
+  EXPECT_EQ(status({.matrix_wait = ""}), SignatureStatus::kNondeterministic) << "copied over what is still read";
+  EXPECT_EQ(status({.matrix_wait = "wgmma.wait_group.sync.aligned 2;\n"}), SignatureStatus::kNondeterministic);
+  EXPECT_EQ(status({.fence = ""}), SignatureStatus::kNondeterministic);
+  EXPECT_EQ(status({.after = "cp.async.wait_group 0;\nbar.sync 0;\n"}), SignatureStatus::kNondeterministic) << "sums in flight";
+  const std::string use = "bar.sync 0;\nst.shared.f32 [%r23], %f0;\nbar.sync 0;\nld.shared.f32 %f0, [%r23];\n";
+  EXPECT_EQ(status({.after = "wgmma.wait_group.sync.aligned 0;\ncp.async.wait_group 0;\n" + use}), SignatureStatus::kOk);
+  EXPECT_EQ(status({.after = "wgmma.wait_group.sync.aligned 0;\n" + use}), SignatureStatus::kUnknown);
+  EXPECT_NE(status({.after = "cp.async.wait_group 0;\n" + use}), SignatureStatus::kOk);
+}
+
+TEST(OpenMatrixRing, TilesOfOtherTripsAreNotEqual) {
+  const Signature a = Of(MatrixRing{});
+  for (const int skew : {1, 2}) {
+    const Signature b = Of(MatrixRing{.wait = 0, .skew = skew});
+    EXPECT_TRUE(b.status != SignatureStatus::kOk || b.digest != a.digest);
+  }
+}
+
 // x[(row of a lane) * m + column]: the open stride enters per lane, and tiles vanish.
 TEST(OpenStride, LanesOfDifferentRows) {
   const auto copy = [](int columns, int threads_a_row, const char* stride, int skew = 0) {
