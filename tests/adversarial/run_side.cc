@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/isa/ptx/parser.h"
-#include "tests/support/interpreter/interpreter.h"
+#include "core/interpreter/interpreter.h"
 
 namespace samebits::adversarial {
 namespace {

@@ -53,6 +53,25 @@ class InputsTest(unittest.TestCase):
                 raw = inputs.buffer_bytes("g", "x", {"dtype": dtype, "elements": 4096}, draw)
                 self.assertLess((raw & 127).max(), top)
 
+    def test_the_table_that_the_other_generator_is_held_to(self):
+        lines = []
+        for dtype in inputs.ITEM_BYTES:
+            for draw, name in enumerate(inputs.DISTRIBUTIONS):
+                for values in ("any", "unit"):
+                    buffer = {"dtype": dtype, "elements": 1001, "low": -7, "high": 90, "values": values}
+                    digest = hashlib.sha256(inputs.buffer_bytes("seed", "x", buffer, draw).tobytes()).hexdigest()
+                    lines.append(f"{dtype} {name} {values} {digest}")
+        text = "\n".join(lines) + "\n"
+        if "--update" in OPTIONS:
+            TABLE.write_text(text)
+        self.assertEqual(TABLE.read_text(), text, "inputs_test.py --update writes the table")
+
+    def test_special_values_are_there(self):
+        raw = inputs.buffer_bytes("g", "x", {"dtype": "f32", "elements": 4096}, 9).view(np.uint32)
+        self.assertTrue(set((0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7F800001, 1)) <= set(raw.tolist()))
+        raw = inputs.buffer_bytes("g", "x", {"dtype": "f16", "elements": 4096}, 8).view(np.uint16)
+        self.assertEqual(int((raw & 0x7C00).max()), 0)
+
     def test_buffers_and_draws_differ(self):
         buffer = {"dtype": "f32", "elements": 64}
         seen = {inputs.buffer_bytes(g, n, buffer, d).tobytes() for g in "gh" for n in "xy" for d in range(inputs.DRAWS)}
@@ -61,5 +80,8 @@ class InputsTest(unittest.TestCase):
 
 PINNED = "c5c608d159d875be8367df5e76443410"
 
+TABLE = pathlib.Path(__file__).resolve().parents[1] / "unit" / "core" / "inputs" / "table.txt"
+OPTIONS = sys.argv[1:]
+
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(argv=sys.argv[:1])

@@ -13,7 +13,7 @@
 #include "core/isa/ptx/parser.h"
 #include "gtest/gtest.h"
 #include "tests/device/probes.h"
-#include "tests/support/interpreter/interpreter.h"
+#include "core/interpreter/interpreter.h"
 
 namespace samebits::device_test {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/checker/map.h"
 #include "core/expr/evaluator.h"
 #include "core/isa/ptx/parser.h"
-#include "tests/support/interpreter/interpreter.h"
+#include "core/interpreter/interpreter.h"
 
 namespace samebits::evaluation {
 
