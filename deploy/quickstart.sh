@@ -8,11 +8,11 @@ usage() {
   cat <<'TEXT'
 Usage: deploy/quickstart.sh [--no-install] [--stop]
 
-Installs missing packages (as root or with sudo), builds samebits, starts its server on loopback, and compares
-kernels over gRPC. Run again, it builds what changed and uses the server that runs.
+Installs missing packages (as root or with sudo), builds samebits, starts its server and a worker on loopback, compares
+kernels over gRPC and runs one on the worker. Run again, it builds what changed and uses the server that runs.
 
   --no-install   install nothing
-  --stop         stop the server that an earlier run started
+  --stop         stop the server and the worker that an earlier run started
 
 Environment: SAMEBITS_DATA      folder of database, logs and process id (default ~/.local/share/samebits)
              SAMEBITS_LISTEN    address of the server   (default 127.0.0.1:7433, another port where that is taken)
@@ -32,6 +32,7 @@ done
 
 data=${SAMEBITS_DATA:-${XDG_DATA_HOME:-$HOME/.local/share}/samebits}
 binary=$PWD/build/release/bin/samebits
+worker=$PWD/build/release/bin/samebits-worker
 examples=deploy/examples
 
 # Process id of the server that an earlier run started, if it runs.
@@ -49,6 +50,32 @@ stop_server() {
   kill -0 "$pid" 2>/dev/null && fail "the server (process $pid) does not stop"
   rm -f "$data/server.pid"
   note "stopped the server (process $pid)"
+}
+
+stop_worker() {
+  local pid
+  pid=$(cat "$data/worker.pid" 2>/dev/null) || return 0
+  [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = samebits-worker ] || return 0
+  kill "$pid"
+  for _ in $(seq 150); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+  rm -f "$data/worker.pid"
+  note "stopped the worker (process $pid)"
+}
+
+# A worker of this build for the running server.
+start_worker() {
+  stop_worker
+  setsid nohup "$worker" --server "$(address_of)" --id quickstart --allow-submitted-kernels \
+    >"$data/worker.out" 2>>"$data/worker.log" </dev/null &
+  local pid=$!
+  echo "$pid" >"$data/worker.pid"
+  for _ in $(seq 100); do
+    if "$binary" fleet quickstart --server "$(address_of)" >/dev/null 2>&1; then note "started: process $pid"; return; fi
+    kill -0 "$pid" 2>/dev/null || break
+    sleep 0.1
+  done
+  tail -n 5 "$data/worker.log" >&2
+  fail "the worker did not start; its log: $data/worker.log"
 }
 
 # $1 where nothing listens there, else a free port of the same host.
@@ -102,29 +129,35 @@ ask() {
 }
 
 if [ "$stop" = yes ]; then
-  step "Stopping the server"
+  step "Stopping worker and server"
+  stop_worker
   stop_server
   exit 0
 fi
 
-step "1/4 Packages"
+step "1/5 Packages"
 if [ "$install" = yes ]; then install_packages "${PACKAGES_BUILD[@]}"; else note "left as they are"; fi
 
-step "2/4 Build (build/release; minutes the first time)"
+step "2/5 Build (build/release; minutes the first time)"
 [ -f build/release/build.ninja ] || cmake --preset release -DSAMEBITS_BUILD_TESTS=OFF -DSAMEBITS_BUILD_BENCHMARKS=OFF
-cmake --build --preset release -j "$(build_jobs)" --target samebits
+cmake --build --preset release -j "$(build_jobs)" --target samebits samebits-worker
 
-step "3/4 Server"
+step "3/5 Server and worker"
 ensure_server
+start_worker
 
-step "4/4 Verdicts over gRPC, on kernels that Triton compiled for sm_90 ($examples)"
+step "4/5 Verdicts over gRPC, on kernels that Triton compiled for sm_90 ($examples)"
 note "A matrix product in two tile sizes, and so with two different matrix instructions: the same bits."
 ask 0 compare "$examples/matmul_32x32x32.ptx" "$examples/matmul_64x128x64.ptx"
 note "A row sum with 4 and with 8 warps: another order of additions."
 ask 1 explain "$examples/row_sum_4_warps.ptx" "$examples/row_sum_8_warps.ptx"
 
+step "5/5 The same row sums on the worker: a GPU where there is one, else the CPU interprets them"
+ask 1 verify "$examples/row_sum_4_warps.ptx" "$examples/row_sum_8_warps.ptx" --distribution uniform --distribution integers
+
 step "Done"
 note "server    $(address_of), process $(cat "$data/server.pid")"
+note "worker    process $(cat "$data/worker.pid")"
 note "metrics   $(metrics_of)"
 note "data      $data/samebits.db"
 note "log       $data/server.log"

@@ -5,25 +5,37 @@
 #include <grpcpp/health_check_service_interface.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "samebits/worker/v1/worker_sessions.pb.h"
+#include "server/dispatch/dispatcher.h"
 #include "server/metrics/metrics.h"
 #include "server/registry/checker_backend.h"
 #include "server/registry/registry.h"
 #include "server/rpc/call_gate.h"
+#include "server/rpc/job_services.h"
 #include "server/rpc/kernel_service.h"
+#include "server/verify/verify.h"
+#include "storage/memory/memory_fleet_store.h"
+#include "storage/memory/memory_job_store.h"
 #include "storage/memory/memory_kernel_store.h"
+#include "storage/sqlite/sqlite_fleet_store.h"
+#include "storage/sqlite/sqlite_job_store.h"
 #include "storage/sqlite/sqlite_kernel_store.h"
 
 namespace samebits::server {
 namespace {
 
 constexpr int kMaxConcurrentStreams = 1000;  // per connection
+constexpr int kJobThreads = 4;               // for calls about jobs and workers
+constexpr uint32_t kMaxQueuedJobCalls = 4096;
 constexpr absl::Duration kRefusalTime = absl::Milliseconds(200);
 
 bool IsLoopback(const std::string& listen) {
@@ -41,11 +53,36 @@ absl::Status CheckConfig(const ServerConfig& config) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<storage::KernelStore>> OpenStore(const ServerConfig& config) {
-  if (config.database.empty()) return std::make_unique<storage::MemoryKernelStore>();
+struct Stores {
+  std::unique_ptr<storage::KernelStore> kernels;
+  std::unique_ptr<storage::JobStore> jobs;
+  std::unique_ptr<storage::FleetStore> fleet;
+};
+
+absl::StatusOr<Stores> OpenStores(const ServerConfig& config) {
+  Stores stores;
+  if (config.database.empty()) {
+    stores.kernels = std::make_unique<storage::MemoryKernelStore>();
+    stores.jobs = std::make_unique<storage::MemoryJobStore>();
+    stores.fleet = std::make_unique<storage::MemoryFleetStore>();
+    return stores;
+  }
   storage::SqliteOptions options;
   options.path = config.database;
-  return storage::OpenSqliteKernelStore(options);
+  auto database = storage::sqlite::SharedDatabase::Open(options);
+  if (!database.ok()) return database.status();
+  auto kernels = storage::MakeSqliteKernelStore(*database);
+  if (!kernels.ok()) return kernels.status();
+  stores.kernels = *std::move(kernels);
+  stores.jobs = storage::MakeSqliteJobStore(*database);
+  stores.fleet = storage::MakeSqliteFleetStore(*std::move(database));
+  return stores;
+}
+
+void CountDevices(const std::string& description, Levels* levels) {
+  worker::v1::CreateWorkerSessionRequest about;
+  if (!about.ParseFromString(description)) return;
+  for (const v1::Device& device : about.devices()) ++levels->devices[{device.backend(), device.architecture()}];
 }
 
 class ServerImpl : public Server {
@@ -60,6 +97,8 @@ class ServerImpl : public Server {
 
  private:
   absl::Status StartRegistry();
+  void StartDispatcher();
+  Levels ReadLevels();
   absl::Status StartMetrics();
   absl::Status StartGrpc();
   void Drain();
@@ -68,9 +107,13 @@ class ServerImpl : public Server {
   const Log log_;
   Metrics metrics_;
   CallGate gate_;
+  std::unique_ptr<storage::JobStore> jobs_;
+  std::unique_ptr<storage::FleetStore> fleet_;
   std::unique_ptr<Registry> registry_;
+  std::unique_ptr<TaskPool> job_calls_;
+  std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<MetricsEndpoint> endpoint_;
-  std::unique_ptr<grpc::Service> service_;
+  std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> grpc_;
   std::string address_;
   absl::Mutex mutex_;
@@ -78,26 +121,57 @@ class ServerImpl : public Server {
 };
 
 absl::Status ServerImpl::StartRegistry() {
-  absl::StatusOr<std::unique_ptr<storage::KernelStore>> store = OpenStore(config_);
-  if (!store.ok()) return store.status();
+  absl::StatusOr<Stores> stores = OpenStores(config_);
+  if (!stores.ok()) return stores.status();
   Registry::Config config;
   config.limits = config_.limits;
   config.check_threads = config_.check_threads;
   config.cache_entries = config_.signature_cache_entries;
   config.checker = config_.checker != nullptr ? config_.checker : StaticChecker();
   config.metrics = &metrics_;
-  if (absl::Status status = (*store)->PruneSignatures(config.checker->SignatureVersion()); !status.ok()) return status;
-  config.store = *std::move(store);
+  absl::Status status = stores->kernels->PruneSignatures(config.checker->SignatureVersion());
+  if (!status.ok()) return status;
+  config.store = std::move(stores->kernels);
+  jobs_ = std::move(stores->jobs);
+  fleet_ = std::move(stores->fleet);
   registry_ = std::make_unique<Registry>(std::move(config));
   return absl::OkStatus();
+}
+
+void ServerImpl::StartDispatcher() {
+  std::map<std::string, std::unique_ptr<JobFinisher>> finishers;
+  finishers[kVerifyKind] = MakeVerifyFinisher(*registry_);
+  dispatcher_ = std::make_unique<Dispatcher>(config_.dispatch, *jobs_, *fleet_, std::move(finishers), metrics_);
+  dispatcher_->Start();
+  job_calls_ = std::make_unique<TaskPool>(kJobThreads, kMaxQueuedJobCalls, "max_queued_job_calls");
+}
+
+Levels ServerImpl::ReadLevels() {
+  Levels levels = registry_->ReadLevels();
+  if (const auto stats = jobs_->Stats(); stats.ok()) {
+    levels.queued_tasks = stats->queued_tasks;
+    levels.leased_tasks = stats->leased_tasks;
+    levels.open_jobs = stats->open_jobs;
+    levels.finished_jobs = stats->finished_jobs;
+    levels.reproducers = stats->reproducers;
+    if (stats->oldest_queued != storage::kNever)
+      levels.oldest_queued_seconds = absl::ToDoubleSeconds(config_.dispatch.clock() - stats->oldest_queued);
+  }
+  const auto workers = fleet_->ListWorkers();
+  if (!workers.ok()) return levels;
+  for (const storage::WorkerRecord& worker : *workers) {
+    const bool online = dispatcher_->IsOnline(worker);
+    ++(online ? levels.workers_online : levels.workers_offline);
+    levels.workers_draining += worker.draining;
+    if (online) CountDevices(worker.description, &levels);
+  }
+  return levels;
 }
 
 absl::Status ServerImpl::StartMetrics() {
   if (config_.metrics_listen.empty()) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<MetricsEndpoint>> endpoint = MetricsEndpoint::Start(
-      config_.metrics_listen, metrics_, metrics_.MakeLevels([registry = registry_.get()] {
-        return registry->ReadLevels();
-      }));
+      config_.metrics_listen, metrics_, metrics_.MakeLevels([this] { return ReadLevels(); }));
   if (!endpoint.ok()) return endpoint.status();
   endpoint_ = *std::move(endpoint);
   return absl::OkStatus();
@@ -106,7 +180,11 @@ absl::Status ServerImpl::StartMetrics() {
 absl::Status ServerImpl::StartGrpc() {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  service_ = MakeKernelService(*registry_, gate_, log_);
+  const JobRpc rpc{dispatcher_.get(), job_calls_.get(), &gate_, &metrics_, &log_, {}};
+  services_.push_back(MakeKernelService(*registry_, rpc));
+  services_.push_back(MakeOperationsService(rpc));
+  services_.push_back(MakeFleetService(rpc));
+  services_.push_back(MakeWorkerSessionsService(rpc));
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(config_.listen, grpc::InsecureServerCredentials(), &port);
@@ -116,7 +194,7 @@ absl::Status ServerImpl::StartGrpc() {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentStreams);
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);  // reflection only
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
-  builder.RegisterService(service_.get());
+  for (const auto& service : services_) builder.RegisterService(service.get());
   grpc_ = builder.BuildAndStart();
   const bool is_unix = absl::StartsWith(config_.listen, "unix:");
   if (grpc_ == nullptr || (port == 0 && !is_unix))
@@ -129,6 +207,7 @@ absl::Status ServerImpl::StartGrpc() {
 absl::Status ServerImpl::Start() {
   if (absl::Status status = CheckConfig(config_); !status.ok()) return status;
   if (absl::Status status = StartRegistry(); !status.ok()) return status;
+  StartDispatcher();
   if (absl::Status status = StartMetrics(); !status.ok()) return status;
   if (absl::Status status = StartGrpc(); !status.ok()) return status;
   log_.Line(LogLevel::kInfo, "server started")
@@ -144,6 +223,7 @@ absl::Status ServerImpl::Start() {
 // go before the connections close.
 void ServerImpl::Drain() {
   gate_.Close();
+  dispatcher_->BeginStop();
   const bool empty = gate_.AwaitEmpty(absl::Now() + config_.drain_timeout);
   if (empty) absl::SleepFor(std::min(kRefusalTime, config_.drain_timeout));
   grpc_->Shutdown(absl::ToChronoTime(absl::Now() + (empty ? kRefusalTime : absl::ZeroDuration())));
@@ -161,10 +241,15 @@ void ServerImpl::Shutdown() {
     Drain();
   }
   endpoint_.reset();
+  if (job_calls_ != nullptr) job_calls_->Stop();
+  if (dispatcher_ != nullptr) dispatcher_->Stop();
   if (registry_ != nullptr) registry_->Stop();
   grpc_.reset();
-  service_.reset();
+  services_.clear();
+  dispatcher_.reset();
   registry_.reset();
+  fleet_.reset();
+  jobs_.reset();
   log_.Line(LogLevel::kInfo, "server stopped");
 }
 

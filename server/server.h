@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/dispatch/config.h"
 #include "server/log/log.h"
 #include "server/registry/limits.h"
 
@@ -27,6 +28,7 @@ struct ServerConfig {
   absl::Duration drain_timeout = absl::Seconds(20);  // calls still running after it are cancelled
   LogLevel log_level = LogLevel::kInfo;       // JSON lines on stderr
   ServerLimits limits;
+  DispatchConfig dispatch;
   std::shared_ptr<CheckerBackend> checker;    // null: the static checker
 };
 

@@ -32,6 +32,7 @@ struct Builder {
   std::map<const CLI::App*, Command> commands;
   LaunchFlags common{"--"}, sides[2] = {{"--a-"}, {"--b-"}};
   std::string format;
+  std::vector<std::string> buffers;
 };
 
 // `group` "" hides the flags from help.
@@ -160,9 +161,48 @@ void AddServe(CLI::App* app, Builder* b) {
   sub->add_option("--cache-entries", o.cache_entries, "Signatures kept in memory")->type_name("N");
   AddSeconds(sub, "--check-seconds", &o.check_seconds, "Longest time of one check");
   AddSeconds(sub, "--drain-seconds", &o.drain_seconds, "Longest wait for running calls at the end");
+  AddSeconds(sub, "--lease-seconds", &o.lease_seconds, "A worker silent for so long loses its tasks");
   AddChoice(sub, "--log-level", &o.log_level, {"debug", "info", "warning", "error"}, "Least level that is logged");
   sub->add_flag("--allow-remote-plaintext", o.allow_remote_plaintext,
                 "Permit an address other than loopback, without encryption or authentication");
+}
+
+void AddVerify(CLI::App* app, Builder* b) {
+  JobOptions& o = b->line.job;
+  CLI::App* sub = AddKernelCommand(app, b, Command::kVerify, "verify", "Run launches on workers and compare their bytes",
+                                   kVerifyHelp);
+  AddKernels(sub, b, "kernels", "Kernels; with --manifest: ids, default all");
+  const auto many = [&](const char* name, std::vector<std::string>& value, const char* type, const char* what) {
+    sub->add_option(name, value, what)->type_name(type)->group("Run")->allow_extra_args(false);
+  };
+  many("--buffer", b->buffers, "SPEC", "A buffer and its contents, repeatable; see below");
+  many("--distribution", o.distributions, "NAME", "Inputs, repeatable");
+  many("--device", o.devices, "TARGET", "Where to run, repeatable; default: every device");
+  const auto one = [&](const char* name, auto& value, const char* type, const char* what) {
+    sub->add_option(name, value, what)->type_name(type)->group("Run");
+  };
+  one("--seed", o.seed, "TEXT", "Seed of the inputs");
+  one("--runs", o.runs, "N", "Runs on each input; default 2");
+  one("--priority", o.priority, "N", "Higher goes first, -100 to 100");
+  one("--deadline", o.deadline_seconds, "SECONDS", "Longest time until the result; default 3600");
+  one("--request-id", o.request_id, "ID", "The same id and request give the same job");
+  sub->add_flag("--no-wait", o.no_wait, "Print the job's name and do not wait for it")->group("Run");
+}
+
+void AddJobCommands(CLI::App* app, Builder* b) {
+  JobOptions& o = b->line.job;
+  CLI::App* jobs = AddCommand(app, b, Command::kJobs, "jobs", "List, show, watch, cancel or delete jobs", kJobsHelp);
+  AddCommonOptions(jobs, b);
+  jobs->add_option("jobs", o.names, "Jobs to show; default: a list of all")->type_name("JOB");
+  jobs->add_flag("--open", o.open_only, "List only jobs that have not ended");
+  jobs->add_flag("--watch", o.watch, "Wait for the end, with live progress");
+  jobs->add_flag("--cancel", o.cancel, "Cancel the jobs");
+  jobs->add_flag("--delete", o.remove, "Delete the jobs, which must have ended");
+  CLI::App* fleet = AddCommand(app, b, Command::kFleet, "fleet", "Show workers and their devices", kFleetHelp);
+  AddCommonOptions(fleet, b);
+  fleet->add_option("workers", o.names, "Workers; default: all")->type_name("WORKER");
+  fleet->add_flag("--drain", o.drain, "Give the workers nothing new");
+  fleet->add_flag("--undrain", o.undo, "Take the workers back into service");
 }
 
 void AddDescriptor(CLI::App* sub, GemmOptions* o) {
@@ -281,6 +321,8 @@ void AddCommands(CLI::App* app, Builder* b) {
   CLI::App* inspect =
       AddKernelCommand(app, b, Command::kInspect, "inspect", "Show what one launch computes", kInspectHelp);
   AddKernels(inspect, b, "kernel", "The kernel")->required()->expected(1);
+  AddVerify(app, b);
+  AddJobCommands(app, b);
   AddGemm(app, b);
   AddCi(app, b);
   AddShell(app, b);
@@ -333,7 +375,15 @@ ParsedCommandLine Finish(CLI::App* app, Builder* b) {
     if (!parsed.ok()) return UsageError(std::string(parsed.status().message()));
     *spec = *std::move(parsed);
   }
-  const bool takes_many = line.command == Command::kPartition || line.command == Command::kSignature;
+  for (const std::string& text : b->buffers) {
+    absl::StatusOr<launch::BufferDescription> buffer = launch::ParseBuffer(text);
+    if (!buffer.ok()) return UsageError(std::string(buffer.status().message()));
+    line.launch.buffers.push_back(*std::move(buffer));
+  }
+  if (line.job.names.empty() && (line.job.cancel || line.job.remove || line.job.watch || line.job.drain || line.job.undo))
+    return UsageError("name the jobs or workers that this is about");
+  const bool takes_many = line.command == Command::kPartition || line.command == Command::kSignature ||
+                          line.command == Command::kVerify;
   if (takes_many && line.kernels.empty() && line.manifest.empty()) {
     return UsageError("no kernels; name files or a --manifest");
   }

@@ -28,6 +28,9 @@ enum class Command : uint8_t {
   kGemmDescribe,
   kGemmEmulate,
   kGemmSimulate,
+  kVerify,
+  kJobs,
+  kFleet,
 };
 enum class Format : uint8_t { kHuman, kJson };
 
@@ -39,8 +42,20 @@ struct ServeOptions {
   bool allow_remote_plaintext = false;
   std::optional<int> threads;
   std::optional<uint64_t> cache_entries;
-  std::optional<double> check_seconds, drain_seconds;
+  std::optional<double> check_seconds, drain_seconds, lease_seconds;
   std::string log_level;  // "", "debug", "info", "warning", "error"
+};
+
+// Options of `verify`, `jobs` and `fleet`.
+struct JobOptions {
+  std::string seed, request_id;
+  std::vector<std::string> distributions, devices;
+  int runs = 0, priority = 0;                  // runs 0: the server's default
+  double deadline_seconds = 0;                 // 0: the server's default
+  bool no_wait = false;                        // of verify
+  bool open_only = false, watch = false, cancel = false, remove = false;  // of jobs
+  bool drain = false, undo = false;            // of fleet
+  std::vector<std::string> names;              // operations or workers
 };
 
 // Options of the commands `gemm ...`.
@@ -85,6 +100,7 @@ struct CommandLine {
   std::array<launch::LaunchSpec, 2> side_launch;  // of A and B, over `launch`
   int jobs = 0;                                   // 0: one per core
   ServeOptions serve;
+  JobOptions job;
   GemmOptions gemm;
   CiOptions ci;
   std::string shell;  // of `completion`: "bash" or "zsh"

@@ -30,6 +30,12 @@ ExitCode Dispatch(const CommandLine& line) {
       return RunSignature(line);
     case Command::kInspect:
       return RunInspect(line);
+    case Command::kVerify:
+      return RunVerify(line);
+    case Command::kJobs:
+      return RunJobs(line);
+    case Command::kFleet:
+      return RunFleet(line);
     case Command::kGemmCheckVectors:
       return RunGemmCheckVectors(line);
     case Command::kGemmDescribe:

@@ -65,6 +65,35 @@ micros (time of one thread in the checker). Equal signatures: the same bits. A k
 with status UNKNOWN. Exit codes: 0 a line for every kernel of the manifest; 2 unusable manifest, unreadable file or
 usage error; 4 server failure.)";
 
+inline constexpr char kVerifyHelp[] =
+    R"(Examples:
+  samebits verify a.ptx b.ptx --buffer 0=f32:393216:in --buffer 1=f32:96:out
+  samebits verify --manifest kernels.jsonl sum/0 sum/1 --device cuda --distribution wide
+
+Runs every launch on the same inputs on workers (samebits-worker) and says which wrote the same bytes, whether each
+repeats, and whether that agrees with the static verdicts. A device is a backend (cpu, cuda), cuda/sm_90 or one device
+(workers/NAME/devices/0). Buffers: NAME=TYPE:ELEMENTS[:in|:out|:inout][:unit][:LOW..HIGH], NAME being that of --arg
+x=ptr:NAME, else the argument's position; types f32 f16 bf16 e4m3 e5m2 f64 i32 i8 raw. In JSON: "buffers".
+Inputs: uniform normal scales unit integers sparse wide cancelling subnormals special (docs/inputs.md).
+Exit codes: 0 all launches ran and wrote the same bytes; 1 they differ, do not repeat, or contradict a verdict; 2 usage
+or input error; 3 some launch has no bytes; 4 failure of the server or of all devices.)";
+
+inline constexpr char kJobsHelp[] =
+    R"(Examples:
+  samebits jobs --open
+  samebits jobs operations/0123456789abcdef0123456789abcdef --watch
+
+A job is named operations/ID; ID alone will do. Exit codes: 0 done; 1 a job that is shown has failed or was cancelled;
+2 usage error or no such job; 4 server failure.)";
+
+inline constexpr char kFleetHelp[] =
+    R"(Examples:
+  samebits fleet
+  samebits fleet gpu-7 --drain
+
+Workers register themselves (samebits-worker). A draining worker ends what it runs and gets nothing new.
+Exit codes: 0 done; 2 usage error or no such worker; 4 server failure.)";
+
 inline constexpr char kInspectHelp[] =
     R"(Example:
   samebits inspect a.ptx --block 128 --grid 96

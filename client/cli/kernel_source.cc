@@ -114,8 +114,8 @@ absl::StatusOr<std::vector<KernelSource>> ListSources(const CommandLine& line) {
     }
     if (line.symbolic) sources[i].spec = launch::WithoutSizes(std::move(sources[i].spec));
   }
-  const bool is_batch =
-      line.command == Command::kPartition || line.command == Command::kSignature || !line.pairs.empty();
+  const bool is_batch = line.command == Command::kPartition || line.command == Command::kSignature ||
+                        line.command == Command::kVerify || !line.pairs.empty();
   if (absl::Status status = CheckDistinct(sources, is_batch); !status.ok()) return status;
   return sources;
 }

@@ -17,13 +17,24 @@ constexpr size_t kBarColumns = 24;
 
 }  // namespace
 
-Progress::Progress(size_t total, bool quiet, bool verbose)
-    : total_(total), quiet_(quiet), verbose_(verbose), terminal_(IsTerminal(STDERR_FILENO)), start_(Clock::now()), last_(start_) {}
+Progress::Progress(size_t total, bool quiet, bool verbose, const char* unit)
+    : total_(total), quiet_(quiet), verbose_(verbose), terminal_(IsTerminal(STDERR_FILENO)), unit_(unit),
+      start_(Clock::now()), last_(start_) {}
 
 Progress::~Progress() { Hide(); }
 
 void Progress::Step() {
   ++done_;
+  Show();
+}
+
+void Progress::Set(size_t done, size_t total) {
+  done_ = done;
+  total_ = total;
+  Show();
+}
+
+void Progress::Show() {
   if (quiet_) return;
   const Clock::time_point now = Clock::now();
   const Clock::duration period = terminal_ ? Clock::duration(kRedraw) : Clock::duration(kLinePeriod);
@@ -61,7 +72,7 @@ void Progress::Draw(Clock::time_point now) {
 std::string Progress::Line(Clock::time_point now) const {
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const double left = done_ == 0 ? 0 : elapsed / static_cast<double>(done_) * static_cast<double>(total_ - done_);
-  return absl::StrCat(done_, " of ", total_, " kernels, about ", static_cast<int64_t>(left + 0.5), " s left");
+  return absl::StrCat(done_, " of ", total_, " ", unit_, ", about ", static_cast<int64_t>(left + 0.5), " s left");
 }
 
 }  // namespace samebits::cli

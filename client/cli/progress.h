@@ -12,7 +12,7 @@ namespace samebits::cli {
 class Progress {
  public:
   // `total` kernels; prints nothing if `quiet`.
-  Progress(size_t total, bool quiet, bool verbose = false);
+  Progress(size_t total, bool quiet, bool verbose = false, const char* unit = "kernels");
   ~Progress();  // removes the bar
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -20,6 +20,8 @@ class Progress {
   void Step();
   // As Step; prints the line `what` first where the command is verbose.
   void Step(const std::string& what);
+  // So much of so much is done.
+  void Set(size_t done, size_t total);
 
   // Takes the bar off the terminal, so that a line can be printed; the next Step draws it again.
   void Hide();
@@ -29,8 +31,10 @@ class Progress {
   void Draw(Clock::time_point now);
   std::string Line(Clock::time_point now) const;
 
-  const size_t total_;
+  void Show();
+  size_t total_;
   const bool quiet_, verbose_, terminal_;
+  const char* const unit_;
   const Clock::time_point start_;
   Clock::time_point last_;
   size_t done_ = 0;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/cli/backend.h"
+#include "client/cli/kernel_message.h"
 #include "client/cpp/client.h"
 #include "proto/convert/convert.h"
 
@@ -16,15 +17,6 @@ std::string ItemId(size_t index) { return absl::StrCat(index); }
 
 absl::Status FromWire(const google::rpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.code()), status.message());
-}
-
-void KernelToProto(const Kernel& kernel, v1::KernelLaunch* out) {
-  if (kernel.kernel_name.empty()) {
-    out->set_text(kernel.text);
-  } else {
-    out->set_kernel(kernel.kernel_name);
-  }
-  proto::LaunchToProto(kernel.launch.launch, kernel.launch.float_bytes, out->mutable_launch());
 }
 
 // The server says on which side of a comparison an error lies.
@@ -103,7 +95,7 @@ class RemoteBackend : public Backend {
           continue;
         }
         item->set_id(ItemId(index));
-        KernelToProto(*kernel, item->mutable_kernel());
+        KernelToMessage(*kernel, item->mutable_kernel());
         return true;
       }
       return false;
@@ -134,8 +126,8 @@ class RemoteBackend : public Backend {
 
   template <typename Request>
   void FillPair(const Kernel& a, const Kernel& b, Request* request) {
-    KernelToProto(a, request->mutable_a());
-    KernelToProto(b, request->mutable_b());
+    KernelToMessage(a, request->mutable_a());
+    KernelToMessage(b, request->mutable_b());
     proto::OptionsToProto(options_, request->mutable_options());
   }
 

@@ -53,6 +53,10 @@ absl::StatusOr<server::ServerConfig> ConfigOf(const ServeOptions& options) {
   config.log_level = LogLevelOf(options.log_level);
   if (options.drain_seconds) config.drain_timeout = absl::Seconds(*options.drain_seconds);
   if (options.check_seconds) config.limits.check.max_time = absl::Seconds(*options.check_seconds);
+  if (options.lease_seconds) {
+    config.dispatch.lease_duration = absl::Seconds(*options.lease_seconds);
+    config.dispatch.offline_after = config.dispatch.lease_duration;
+  }
   if (options.in_memory) return config;
   absl::StatusOr<std::string> database = DatabasePath(options);
   if (!database.ok()) return database.status();

@@ -2,15 +2,12 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
 
-#include "absl/random/random.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "client/cpp/status.h"
+#include "client/cpp/channel.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "samebits/v1/kernel_service.grpc.pb.h"
 
@@ -68,31 +65,11 @@ class GrpcClient : public Client {
  private:
   using Stream = grpc::ClientReaderWriter<v1::PartitionKernelsRequest, v1::PartitionKernelsResponse>;
 
-  // One unary method, repeated as the retry policy says.
   template <typename Response, typename Request>
   absl::StatusOr<Response> Call(grpc::Status (v1::KernelService::Stub::*method)(grpc::ClientContext*, const Request&,
                                                                                 Response*),
                                 const Request& request) {
-    const absl::Time deadline = absl::Now() + options_.call_timeout;
-    for (int attempt = 1;; ++attempt) {
-      grpc::ClientContext context;
-      context.set_deadline(Deadline(deadline));
-      Response response;
-      absl::Status status = FromGrpcStatus((stub_.get()->*method)(&context, request, &response));
-      if (status.ok()) return response;
-      const absl::Duration pause = Backoff(attempt);
-      if (attempt >= options_.retry.max_attempts || !IsRetryable(status) || absl::Now() + pause >= deadline)
-        return status;
-      absl::SleepFor(pause);
-    }
-  }
-
-  // Doubles per attempt up to the maximum; a random half of it, so that clients do not return together.
-  absl::Duration Backoff(int attempt) const {
-    absl::Duration pause = options_.retry.initial_backoff;
-    for (int i = 1; i < attempt && pause < options_.retry.max_backoff; ++i) pause *= 2;
-    absl::BitGen random;
-    return std::min(pause, options_.retry.max_backoff) * absl::Uniform(random, 0.5, 1.0);
+    return CallWithRetry(options_, *stub_, method, request);
   }
 
   const ClientOptions options_;
@@ -152,16 +129,9 @@ absl::Status GrpcClient::CheckHealth() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ClientOptions& options) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(options.max_receive_bytes);
-  arguments.SetMaxSendMessageSize(-1);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // the retry policy above this one knows more
-  auto channel = grpc::CreateCustomChannel(options.target, grpc::InsecureChannelCredentials(), arguments);
-  if (!channel->WaitForConnected(Deadline(absl::Now() + options.connect_timeout)))
-    return absl::UnavailableError(absl::StrCat("no answer from ", options.target, " within ",
-                                               absl::FormatDuration(options.connect_timeout),
-                                               "; is the server running?"));
-  return std::make_unique<GrpcClient>(options, std::move(channel));
+  auto channel = OpenChannel(options);
+  if (!channel.ok()) return channel.status();
+  return std::make_unique<GrpcClient>(options, *std::move(channel));
 }
 
 }  // namespace samebits::client

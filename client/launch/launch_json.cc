@@ -163,11 +163,48 @@ absl::Status ReadShape(const Json& row, std::string_view origin, LaunchSpec* spe
   return absl::OkStatus();
 }
 
+absl::Status ReadBuffer(const std::string& name, const Json& value, const std::string& place,
+                        BufferDescription* buffer) {
+  buffer->name = name;
+  if (!value.is_object()) return Bad(place, "an object is expected");
+  if (absl::Status status = ReadText(value, "dtype", place, &buffer->type); !status.ok()) return status;
+  const Json* elements = Find(value, "elements");
+  if (elements == nullptr || !elements->is_number_unsigned() || elements->get<uint64_t>() == 0)
+    return Bad(place, "elements must be a positive number");
+  buffer->elements = elements->get<uint64_t>();
+  std::string role = "inout", values;
+  if (absl::Status status = ReadText(value, "role", place, &role); !status.ok()) return status;
+  if (absl::Status status = ReadText(value, "values", place, &values); !status.ok()) return status;
+  const auto parsed = ParseRole(role);
+  if (!parsed) return Bad(place, "role must be in, out or inout");
+  buffer->role = *parsed;
+  buffer->unit = values == "unit";
+  for (const auto& [key, bound] : {std::pair{"low", &buffer->low}, std::pair{"high", &buffer->high}}) {
+    const Json* number = Find(value, key);
+    if (number == nullptr) continue;
+    if (!number->is_number_integer()) return Bad(place, absl::StrCat(key, " must be an integer"));
+    *bound = number->get<int64_t>();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadBuffers(const Json& row, std::string_view origin, LaunchSpec* spec) {
+  const Json* buffers = Find(row, "buffers");
+  if (buffers == nullptr) return absl::OkStatus();
+  const std::string place = absl::StrCat(Abseil(origin), ": buffers");
+  if (!buffers->is_object()) return Bad(place, "an object from names to buffers is expected");
+  for (const auto& [name, value] : buffers->items()) {
+    absl::Status status = ReadBuffer(name, value, absl::StrCat(place, ".", name), &spec->buffers.emplace_back());
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadLaunch(const Json& row, std::string_view origin, LaunchSpec* spec) {
   std::string entry;
   if (absl::Status status = ReadText(row, "entry", origin, &entry); !status.ok()) return status;
   if (!entry.empty()) spec->entry = entry;
-  for (auto* read : {&ReadShape, &ReadShared, &ReadArgs, &ReadOutputs}) {
+  for (auto* read : {&ReadShape, &ReadShared, &ReadArgs, &ReadOutputs, &ReadBuffers}) {
     if (absl::Status status = read(row, origin, spec); !status.ok()) return status;
   }
   return absl::OkStatus();

@@ -169,6 +169,10 @@ LaunchSpec Overlay(LaunchSpec base, const LaunchSpec& top) {
     base.args_set = true;
     base.args = top.args;
   }
+  for (const BufferDescription& buffer : top.buffers) {
+    std::erase_if(base.buffers, [&](const BufferDescription& below) { return below.name == buffer.name; });
+    base.buffers.push_back(buffer);
+  }
   return base;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "client/launch/buffer_spec.h"
 #include "core/checker/checker.h"
 
 namespace samebits::launch {
@@ -47,6 +48,7 @@ struct LaunchSpec {
   bool args_set = false;
   std::optional<std::vector<ArgSpec>> args;         // nullopt with args_set: explicitly open
   std::optional<std::vector<std::string>> outputs;  // empty: every buffer that is written
+  std::vector<BufferDescription> buffers;           // for running it; those of a layer replace others of their names
 };
 
 // `base` with every part that `top` sets replaced. Arguments are replaced as a whole.

@@ -51,7 +51,11 @@ def shorten(match):
     return f'{match.group(1)}"{short}"'
 
 
-def compile_kernel(kernel, signature, constants, name, grid, args, num_warps=4, num_stages=2):
+def buffer(dtype, elements, role):
+    return {"dtype": dtype, "elements": elements, "role": role}
+
+
+def compile_kernel(kernel, signature, constants, name, grid, args, buffers, num_warps=4, num_stages=2):
     hints = {(i,): [["tt.divisibility", 16]] for i, t in enumerate(signature.values()) if t != "constexpr"}
     source = ASTSource(kernel, signature, constexprs=constants, attrs=hints)
     compiled = triton.compile(source, target=TARGET, options={"num_warps": num_warps, "num_stages": num_stages})
@@ -61,6 +65,7 @@ def compile_kernel(kernel, signature, constants, name, grid, args, num_warps=4, 
         "grid": grid,
         "shared": compiled.metadata.shared,
         "args": args + [{"scratch": True}, {"scratch": True}],
+        "buffers": buffers,
     }
     folder = pathlib.Path(__file__).parent
     (folder / f"{name}.ptx").write_text(without_folders(compiled.asm["ptx"]))
@@ -72,7 +77,8 @@ def row_sums():
     signature = {"x": "*fp32", "out": "*fp32", "N": "constexpr", "BLOCK": "constexpr"}
     for warps in (4, 8):
         compile_kernel(row_sum, signature, {"N": width, "BLOCK": 1024}, f"row_sum_{warps}_warps", [rows, 1, 1],
-                       [{"ptr": "x"}, {"ptr": "out"}], num_warps=warps)
+                       [{"ptr": "x"}, {"ptr": "out"}],
+                       {"x": buffer("f32", rows * width, "in"), "out": buffer("f32", rows, "out")}, num_warps=warps)
 
 
 def matmuls():
@@ -82,7 +88,8 @@ def matmuls():
     for block_m, block_n, block_k, warps in ((32, 32, 32, 4), (64, 128, 64, 4), (128, 64, 32, 8)):
         compile_kernel(matmul, signature, {"BLOCK_M": block_m, "BLOCK_N": block_n, "BLOCK_K": block_k},
                        f"matmul_{block_m}x{block_n}x{block_k}", [m // block_m, n // block_n, 1],
-                       [{"ptr": "a"}, {"ptr": "b"}, {"ptr": "c"}, {"i32": m}, {"i32": n}, {"i32": k}], num_warps=warps)
+                       [{"ptr": "a"}, {"ptr": "b"}, {"ptr": "c"}, {"i32": m}, {"i32": n}, {"i32": k}],
+                       {name: buffer("f16", m * n, "out" if name == "c" else "in") for name in "abc"}, num_warps=warps)
 
 
 row_sums()

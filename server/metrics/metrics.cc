@@ -17,7 +17,11 @@ constexpr const char* kCodeNames[] = {
     "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"};
 constexpr const char* kMethodNames[kMethods] = {
     "RegisterKernel", "GetKernel", "ListKernels", "DeleteKernel", "ComputeKernelSignature", "CompareKernels",
-    "ExplainDifference", "PartitionKernels"};
+    "ExplainDifference", "PartitionKernels",
+    "VerifyKernels",
+    "GetOperation", "ListOperations", "WaitOperation", "WatchOperation", "CancelOperation", "DeleteOperation",
+    "GetWorker", "ListWorkers", "DrainWorker", "ListDevices", "CreateWorkerSession", "UpdateWorkerSession",
+};
 constexpr const char* kSourceNames[kSignatureSources] = {"memory", "coalesced", "store", "computed"};
 constexpr const char* kStageNames[] = {"queue", "parse", "execute", "map", "explain"};
 constexpr const char* kVerdictNames[] = {"EQUIVALENT", "DIFFERENT", "DISTINCT", "NONDETERMINISTIC", "UNKNOWN"};
@@ -47,10 +51,35 @@ class LevelsCollectable : public prometheus::Collectable {
         Family("samebits_store_text_bytes", "Bytes of their texts.", levels.stored_text_bytes),
         Family("samebits_store_signatures", "Stored signatures.", levels.stored_signatures),
         Family("samebits_store_file_bytes", "Size of the database file; 0 in memory.", levels.store_file_bytes),
+        Family("samebits_tasks", "Tasks of open jobs, by state.", "state",
+               {{"queued", levels.queued_tasks}, {"leased", levels.leased_tasks}}),
+        Family("samebits_jobs", "Jobs that are stored, by state.", "state",
+               {{"open", levels.open_jobs}, {"finished", levels.finished_jobs}}),
+        Oldest(levels.oldest_queued_seconds),
+        Family("samebits_reproducers", "Contradictions that are kept.", levels.reproducers),
+        Family("samebits_workers", "Workers, by state; draining ones are counted there too.", "state",
+               {{"online", levels.workers_online}, {"offline", levels.workers_offline},
+                {"draining", levels.workers_draining}}),
+        Devices(levels),
     };
   }
 
  private:
+  static prometheus::MetricFamily Oldest(double seconds) {
+    prometheus::MetricFamily family{"samebits_oldest_queued_task_seconds", "Age of the longest waiting job; 0: none.",
+                                    prometheus::MetricType::Gauge, {}};
+    family.metric.emplace_back().gauge.value = seconds;
+    return family;
+  }
+  static prometheus::MetricFamily Devices(const Levels& levels) {
+    prometheus::MetricFamily family{"samebits_devices", "Devices of online workers.", prometheus::MetricType::Gauge, {}};
+    for (const auto& [key, count] : levels.devices) {
+      prometheus::ClientMetric& metric = family.metric.emplace_back();
+      metric.label = {{"backend", key.first}, {"architecture", key.second}};
+      metric.gauge.value = static_cast<double>(count);
+    }
+    return family;
+  }
   static prometheus::MetricFamily Family(const char* name, const char* help, uint64_t value) {
     return Family(name, help, "", {{"", value}});
   }
@@ -98,6 +127,17 @@ Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {
                        .Register(*registry_).Add({});
   partition_items_ = &BuildCounter().Name("samebits_partition_items_total").Help("Launches received in partitions.")
                           .Register(*registry_).Add({});
+  jobs_ = &BuildCounter().Name("samebits_jobs_total").Help("Jobs, by what happened to them.").Register(*registry_);
+  leases_ = &BuildCounter().Name("samebits_leases_total").Help("Leases, by what happened to them.")
+                 .Register(*registry_);
+  verifications_ = &BuildCounter().Name("samebits_verifications_total")
+                        .Help("Verifications that ended with a result, by their agreement with the static verdicts.")
+                        .Register(*registry_);
+  job_duration_ = &BuildHistogram().Name("samebits_job_duration_seconds")
+                       .Help("Time from the acceptance of a job to its end.").Register(*registry_)
+                       .Add({}, Buckets{0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600});
+  contradictions_ = &BuildCounter().Name("samebits_verdict_contradictions_total")
+                         .Help("Hardware results that contradict a certificate: an alarm.").Register(*registry_).Add({});
   prometheus::BuildGauge().Name("samebits_process_start_time_seconds").Help("Start of the server, since the epoch.")
       .Register(*registry_).Add({}).SetToCurrentTime();
 }
@@ -127,6 +167,8 @@ void Metrics::CountCheck(std::string_view status, std::string_view reason_code) 
 void Metrics::ObserveStage(Stage stage, absl::Duration time) {
   stages_[static_cast<int>(stage)]->Observe(absl::ToDoubleSeconds(time));
 }
+
+void Metrics::ObserveJob(absl::Duration time) { job_duration_->Observe(absl::ToDoubleSeconds(time)); }
 
 void Metrics::CountVerdict(std::string_view verdict) {
   for (size_t i = 0; i < verdicts_.size(); ++i)

@@ -7,9 +7,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
@@ -22,12 +24,14 @@
 
 namespace samebits::server {
 
-// Methods of KernelService.
+// Methods of all services.
 enum class Method : uint8_t {
   kRegisterKernel, kGetKernel, kListKernels, kDeleteKernel, kComputeKernelSignature, kCompareKernels,
-  kExplainDifference, kPartitionKernels,
+  kExplainDifference, kPartitionKernels, kVerifyKernels,
+  kGetOperation, kListOperations, kWaitOperation, kWatchOperation, kCancelOperation, kDeleteOperation,
+  kGetWorker, kListWorkers, kDrainWorker, kListDevices, kCreateWorkerSession, kUpdateWorkerSession,
 };
-inline constexpr int kMethods = 8;
+inline constexpr int kMethods = 21;
 std::string_view MethodName(Method method);  // "CompareKernels"
 
 // Where a signature came from.
@@ -39,6 +43,10 @@ struct Levels {
   uint64_t queued_checks = 0, running_checks = 0, queued_store_calls = 0, running_store_calls = 0;
   uint64_t pending_text_bytes = 0, partition_streams = 0, cached_signatures = 0;
   uint64_t stored_kernels = 0, stored_text_bytes = 0, stored_signatures = 0, store_file_bytes = 0;
+  uint64_t queued_tasks = 0, leased_tasks = 0, open_jobs = 0, finished_jobs = 0, reproducers = 0;
+  double oldest_queued_seconds = 0;
+  uint64_t workers_online = 0, workers_offline = 0, workers_draining = 0;
+  std::map<std::pair<std::string, std::string>, uint64_t> devices;  // of online workers, by backend and architecture
 };
 
 // Thread-safe.
@@ -57,6 +65,12 @@ class Metrics {
   void CountRejection(std::string_view limit) { Add(*rejections_, "limit", limit); }
   void CountStoreError() { store_errors_->Increment(); }
   void CountPartitionItem() { partition_items_->Increment(); }
+  void CountJob(std::string_view event) { Add(*jobs_, "event", event); }      // "accepted", "succeeded", "failed", ...
+  void CountLease(std::string_view event) { Add(*leases_, "event", event); }  // "granted", "completed", "expired", ...
+  void ObserveJob(absl::Duration time);                                       // from acceptance to the end
+  // Pairs certified as equal that wrote different bytes, and launches certified as fixed that did not repeat.
+  void CountContradictions(size_t number) { contradictions_->Increment(static_cast<double>(number)); }
+  void CountVerification(std::string_view agreement) { Add(*verifications_, "agreement", agreement); }
 
   // `read` is called on each scrape, on the endpoint's thread, until the returned object goes.
   std::shared_ptr<prometheus::Collectable> MakeLevels(std::function<Levels()> read) const;
@@ -80,6 +94,11 @@ class Metrics {
   Counters* rejections_;
   prometheus::Counter* store_errors_;
   prometheus::Counter* partition_items_;
+  Counters* jobs_;
+  Counters* leases_;
+  Counters* verifications_;
+  prometheus::Histogram* job_duration_;
+  prometheus::Counter* contradictions_;
 };
 
 // Serves /metrics until it goes.

@@ -5,7 +5,9 @@
 #include "server/rpc/arena_allocator.h"
 #include "server/rpc/call_scope.h"
 #include "server/rpc/messages.h"
+#include "server/rpc/operation_messages.h"
 #include "server/rpc/partition_reactor.h"
+#include "server/rpc/reply_reactor.h"
 
 namespace samebits::server {
 namespace {
@@ -13,34 +15,9 @@ namespace {
 using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
 
-// Finishes a unary call when the registry answers, and cancels the registry's call when the client gives up. Owns
-// itself.
-class ReplyReactor : public ServerUnaryReactor {
- public:
-  explicit ReplyReactor(CallScope scope) : scope_(std::move(scope)) {}
-  // Only in the method's handler: gRPC reacts to nothing before that returned.
-  void Watch(CallHandle call) { call_ = std::move(call); }
-  // Ends the call if the server is stopping.
-  bool Refused() {
-    if (scope_.admitted()) return false;
-    Reply(ShuttingDown());
-    return true;
-  }
-  void Reply(const absl::Status& status) { Finish(scope_.End(status)); }
-  void OnCancel() override {
-    if (call_ != nullptr) call_->Cancel();
-  }
-  void OnDone() override { delete this; }
-
- private:
-  CallScope scope_;
-  CallHandle call_;
-};
-
 class KernelServiceImpl : public v1::KernelService::CallbackService {
  public:
-  KernelServiceImpl(Registry& registry, CallGate& gate, const Log& log)
-      : registry_(registry), gate_(gate), log_(log) {
+  KernelServiceImpl(Registry& registry, const JobRpc& jobs) : registry_(registry), jobs_(jobs) {
     SetMessageAllocatorFor_CompareKernels(&compare_allocator_);
   }
 
@@ -110,6 +87,25 @@ class KernelServiceImpl : public v1::KernelService::CallbackService {
     return reactor;
   }
 
+  ServerUnaryReactor* VerifyKernels(CallbackServerContext* context, const v1::VerifyKernelsRequest* request,
+                                    v1::Operation* response) override {
+    const std::string principal = PrincipalOf(*context);
+    return RunOnPool(jobs_, Method::kVerifyKernels, context, [this, request, response, principal]() -> absl::Status {
+      Dispatcher& dispatcher = *jobs_.dispatcher;
+      const auto workers = dispatcher.ListWorkers();
+      if (!workers.ok()) return workers.status();
+      absl::StatusOr<Submission> submission = MakeVerifySubmission(*request, *workers, jobs_.verify_limits, registry_);
+      if (!submission.ok()) return submission.status();
+      submission->principal = principal;
+      const absl::StatusOr<storage::JobRecord> job = dispatcher.Submit(*submission);
+      if (!job.ok()) return job.status();
+      const absl::StatusOr<JobView> view = dispatcher.Get(job->id);
+      if (!view.ok()) return view.status();
+      ToMessage(*view, response);
+      return absl::OkStatus();
+    });
+  }
+
   grpc::ServerBidiReactor<v1::PartitionKernelsRequest, v1::PartitionKernelsResponse>* PartitionKernels(
       CallbackServerContext* context) override {
     return StartPartition(registry_, Scope(Method::kPartitionKernels, context));
@@ -117,7 +113,7 @@ class KernelServiceImpl : public v1::KernelService::CallbackService {
 
  private:
   CallScope Scope(Method method, CallbackServerContext* context) {
-    return CallScope(method, context, &gate_, &registry_.metrics(), &log_);
+    return CallScope(method, context, jobs_.gate, &registry_.metrics(), jobs_.log);
   }
 
   // Receivers of the registry's answers.
@@ -137,8 +133,7 @@ class KernelServiceImpl : public v1::KernelService::CallbackService {
   }
 
   Registry& registry_;
-  CallGate& gate_;
-  const Log& log_;
+  const JobRpc jobs_;
   ArenaAllocator<v1::CompareKernelsRequest, v1::CompareKernelsResponse> compare_allocator_;
 };
 
@@ -172,8 +167,8 @@ ServerUnaryReactor* KernelServiceImpl::CompareKernels(CallbackServerContext* con
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeKernelService(Registry& registry, CallGate& gate, const Log& log) {
-  return std::make_unique<KernelServiceImpl>(registry, gate, log);
+std::unique_ptr<grpc::Service> MakeKernelService(Registry& registry, const JobRpc& jobs) {
+  return std::make_unique<KernelServiceImpl>(registry, jobs);
 }
 
 }  // namespace samebits::server

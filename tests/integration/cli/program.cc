@@ -17,6 +17,7 @@ namespace samebits::test {
 namespace {
 
 constexpr char kBinary[] = SAMEBITS_BINARY_DIR "/bin/samebits";
+constexpr char kWorker[] = SAMEBITS_BINARY_DIR "/bin/samebits-worker";
 
 std::string ReadAll(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -26,7 +27,7 @@ std::string ReadAll(const std::string& path) {
 }
 
 // Starts the program with its streams on files of `folder`: in, out, err.
-pid_t Spawn(const std::vector<std::string>& arguments, const std::string& folder) {
+pid_t Spawn(const std::vector<std::string>& arguments, const std::string& folder, const char* binary = kBinary) {
   const pid_t pid = fork();
   if (pid != 0) return pid;
   for (const char* name : {"SAMEBITS_SERVER", "SAMEBITS_DATA", "NO_COLOR"}) unsetenv(name);
@@ -36,10 +37,10 @@ pid_t Spawn(const std::vector<std::string>& arguments, const std::string& folder
   dup2(in, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
-  std::vector<char*> argv = {const_cast<char*>(kBinary)};
+  std::vector<char*> argv = {const_cast<char*>(binary)};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  execv(kBinary, argv.data());
+  execv(binary, argv.data());
   _exit(127);
 }
 
@@ -98,6 +99,25 @@ ServerProcess::~ServerProcess() { Kill(); }
 int ServerProcess::Stop() { return End(SIGTERM); }
 
 void ServerProcess::Kill() { End(SIGKILL); }
+
+WorkerProcess::WorkerProcess(const std::string& server, const std::string& id) {
+  streams_.Write("in", "");
+  pid_ = Spawn({"--server", server, "--id", id, "--no-cuda", "--allow-submitted-kernels"}, streams_.path(), kWorker);
+  for (int i = 0; i < 300; ++i)
+    if (RunSamebits({"fleet", id, "--server", server}).exit_code == 0) return;
+  ADD_FAILURE() << "the worker did not start: " << ReadAll(streams_.path() + "/err");
+}
+
+WorkerProcess::~WorkerProcess() {
+  if (pid_ > 0) Stop();
+}
+
+int WorkerProcess::Stop() {
+  kill(pid_, SIGTERM);
+  const int code = Wait(pid_);
+  pid_ = -1;
+  return code;
+}
 
 int ServerProcess::End(int signal) {
   if (pid_ <= 0) return -1;

@@ -56,6 +56,22 @@ class ServerProcess {
   std::string address_, metrics_;
 };
 
+// A worker of a server, with this machine's CPU only, stopped with the object.
+class WorkerProcess {
+ public:
+  // Waits until the server knows it. A failed start is a failed test.
+  WorkerProcess(const std::string& server, const std::string& id);
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+  // SIGTERM; the exit code.
+  int Stop();
+
+ private:
+  const Folder streams_;
+  pid_t pid_ = -1;
+};
+
 }  // namespace samebits::test
 
 #endif  // SAMEBITS_TESTS_INTEGRATION_CLI_PROGRAM_H_

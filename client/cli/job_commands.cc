@@ -1,0 +1,207 @@
+#include <map>
+#include <random>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "client/cli/commands.h"
+#include "client/cli/job_report.h"
+#include "client/cli/kernel_message.h"
+#include "client/cli/kernel_source.h"
+#include "client/cli/progress.h"
+#include "client/cpp/job_client.h"
+
+namespace samebits::cli {
+namespace {
+
+using client::JobClient;
+using v1::Operation;
+
+absl::StatusOr<std::unique_ptr<JobClient>> Connect(const CommandLine& line) {
+  if (line.local) return absl::InvalidArgumentError("jobs and workers need a server; drop --local");
+  client::ClientOptions options;
+  if (!line.server.empty()) options.target = line.server;
+  options.call_timeout = absl::Seconds(line.timeout_seconds);
+  auto client = JobClient::Connect(options);
+  if (absl::IsUnavailable(client.status()))
+    return absl::UnavailableError(absl::StrCat("no server at ", options.target, "; start one with 'samebits serve' or ",
+                                               "name one with --server (", client.status().message(), ")"));
+  return client;
+}
+
+std::string FullName(const std::string& collection, const std::string& name) {
+  return absl::StartsWith(name, collection + "/") ? name : absl::StrCat(collection, "/", name);
+}
+
+void PrintMessage(const CommandLine& line, const google::protobuf::Message& message, const std::string& text) {
+  if (FormatOf(line) == Format::kJson) return PrintLine(JsonMessage(message));
+  PrintText(text);
+}
+
+void PrintOperation(const CommandLine& line, const Operation& operation) {
+  const Layout layout = OutputLayout(line);
+  std::string text = HumanOperation(operation, layout);
+  if (operation.has_verify_kernels()) text += HumanVerification(operation.verify_kernels(), layout);
+  PrintMessage(line, operation, text);
+}
+
+absl::StatusOr<Operation> WatchWithProgress(const CommandLine& line, JobClient& client, const std::string& name) {
+  Progress progress(1, line.quiet, line.verbose, "steps");
+  return client.Watch(name, [&](const Operation& operation) {
+    uint64_t done = 0, total = 0;
+    for (const Operation::Task& task : operation.tasks()) {
+      done += task.done();
+      total += task.total();
+    }
+    if (total != 0) progress.Set(done, total);
+  });
+}
+
+// The request's buffers are those of all kernels together.
+absl::Status AddBuffers(const std::vector<KernelSource>& sources, v1::VerifyKernelsRequest* request) {
+  std::map<std::string, launch::BufferDescription> known;
+  for (const KernelSource& source : sources) {
+    for (const launch::BufferDescription& buffer : source.spec.buffers) {
+      const auto [at, is_new] = known.emplace(buffer.name, buffer);
+      if (!is_new && !(at->second == buffer))
+        return absl::InvalidArgumentError(absl::StrCat(source.id, ": buffer '", buffer.name,
+                                                       "' is described otherwise by another kernel"));
+      if (is_new) BufferToMessage(buffer, request->add_buffers());
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Makes a repeated call harmless.
+std::string NewRequestId() {
+  std::random_device device;
+  return absl::StrFormat("cli-%08x%08x%08x", device(), device(), device());
+}
+
+absl::StatusOr<v1::VerifyKernelsRequest> MakeRequest(const CommandLine& line) {
+  absl::StatusOr<std::vector<KernelSource>> sources = ListSources(line);
+  if (!sources.ok()) return sources.status();
+  v1::VerifyKernelsRequest request;
+  for (const KernelSource& source : *sources) {
+    // A registered kernel's declarations are on the server, which a launch to be run hardly needs.
+    const absl::StatusOr<Kernel> kernel = LoadKernel(source, [](const std::string& name) {
+      return absl::InvalidArgumentError(absl::StrCat(name, ": give --block, and the types of numbers (--arg n=i32:7)"));
+    });
+    if (!kernel.ok()) return kernel.status();
+    v1::VerifyLaunch* launch = request.add_launches();
+    launch->set_id(kernel->id);
+    KernelToMessage(*kernel, launch->mutable_kernel());
+  }
+  if (absl::Status status = AddBuffers(*sources, &request); !status.ok()) return status;
+  const JobOptions& job = line.job;
+  request.set_seed(job.seed);
+  request.mutable_distributions()->Add(job.distributions.begin(), job.distributions.end());
+  request.mutable_devices()->Add(job.devices.begin(), job.devices.end());
+  request.set_runs(job.runs);
+  request.set_priority(job.priority);
+  request.mutable_options()->set_strict_contraction(line.strict_contraction);
+  request.mutable_options()->set_ignore_signed_zero(line.ignore_signed_zero);
+  if (job.deadline_seconds > 0) {
+    const int64_t nanos = absl::ToInt64Nanoseconds(absl::Seconds(job.deadline_seconds));
+    request.mutable_timeout()->set_seconds(nanos / 1'000'000'000);
+    request.mutable_timeout()->set_nanos(static_cast<int32_t>(nanos % 1'000'000'000));
+  }
+  request.set_request_id(job.request_id.empty() ? NewRequestId() : job.request_id);
+  return request;
+}
+
+absl::StatusOr<Operation> HandleJob(const CommandLine& line, JobClient& client, const std::string& name) {
+  if (line.job.cancel) return client.CancelOperation(name);
+  if (line.job.watch) return WatchWithProgress(line, client, name);
+  return client.GetOperation(name);
+}
+
+ExitCode ListJobs(const CommandLine& line, JobClient& client) {
+  std::string token;
+  do {
+    const absl::StatusOr<v1::ListOperationsResponse> page = client.ListOperations(line.job.open_only, token);
+    if (!page.ok()) return ReportError(line, page.status());
+    for (const Operation& operation : page->operations())
+      PrintMessage(line, operation, HumanOperationLine(operation, OutputLayout(line)));
+    token = page->next_page_token();
+  } while (!token.empty());
+  return ExitCode::kEquivalent;
+}
+
+}  // namespace
+
+ExitCode RunVerify(const CommandLine& line) {
+  const absl::StatusOr<v1::VerifyKernelsRequest> request = MakeRequest(line);
+  if (!request.ok()) return ReportError(line, request.status());
+  const absl::StatusOr<std::unique_ptr<JobClient>> client = Connect(line);
+  if (!client.ok()) return ReportError(line, client.status());
+  absl::StatusOr<Operation> operation = (*client)->VerifyKernels(*request);
+  if (!operation.ok()) return ReportError(line, operation.status());
+  if (line.job.no_wait) {
+    PrintMessage(line, *operation, operation->name() + "\n");
+    return ExitCode::kEquivalent;
+  }
+  operation = WatchWithProgress(line, **client, operation->name());
+  if (!operation.ok()) return ReportError(line, operation.status());
+  if (!operation->has_verify_kernels()) {
+    PrintOperation(line, *operation);
+    return ExitCode::kFailure;
+  }
+  PrintMessage(line, *operation, HumanVerification(operation->verify_kernels(), OutputLayout(line)));
+  return ExitCodeOf(operation->verify_kernels());
+}
+
+ExitCode RunJobs(const CommandLine& line) {
+  const absl::StatusOr<std::unique_ptr<JobClient>> client = Connect(line);
+  if (!client.ok()) return ReportError(line, client.status());
+  if (line.job.names.empty()) return ListJobs(line, **client);
+  ExitCode code = ExitCode::kEquivalent;
+  for (const std::string& given : line.job.names) {
+    const std::string name = FullName("operations", given);
+    if (line.job.remove) {
+      const absl::Status status = (*client)->DeleteOperation(name);
+      if (!status.ok()) code = ReportError(line, status);
+      continue;
+    }
+    const absl::StatusOr<Operation> operation = HandleJob(line, **client, name);
+    if (!operation.ok()) {
+      code = ReportError(line, operation.status());
+      continue;
+    }
+    PrintOperation(line, *operation);
+    const bool bad = operation->state() == Operation::FAILED || operation->state() == Operation::CANCELLED;
+    if (bad && !line.job.cancel && code == ExitCode::kEquivalent) code = ExitCode::kNotEquivalent;
+  }
+  return code;
+}
+
+ExitCode RunFleet(const CommandLine& line) {
+  const absl::StatusOr<std::unique_ptr<JobClient>> client = Connect(line);
+  if (!client.ok()) return ReportError(line, client.status());
+  if (line.job.names.empty()) {
+    const absl::StatusOr<v1::ListWorkersResponse> workers = (*client)->ListWorkers();
+    if (!workers.ok()) return ReportError(line, workers.status());
+    if (workers->workers().empty() && FormatOf(line) != Format::kJson)
+      PrintLine("no workers; on a node: samebits-worker --server HOST:PORT --allow-submitted-kernels");
+    for (const v1::Worker& worker : workers->workers())
+      PrintMessage(line, worker, HumanWorker(worker, OutputLayout(line)));
+    return ExitCode::kEquivalent;
+  }
+  ExitCode code = ExitCode::kEquivalent;
+  for (const std::string& given : line.job.names) {
+    const std::string name = FullName("workers", given);
+    const absl::StatusOr<v1::Worker> worker = line.job.drain || line.job.undo
+                                                  ? (*client)->DrainWorker(name, line.job.undo)
+                                                  : (*client)->GetWorker(name);
+    if (worker.ok()) {
+      PrintMessage(line, *worker, HumanWorker(*worker, OutputLayout(line)));
+    } else {
+      code = ReportError(line, worker.status());
+    }
+  }
+  return code;
+}
+
+}  // namespace samebits::cli

@@ -1,0 +1,156 @@
+#include "client/cli/job_report.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/terminal.h"
+#include "samebits/v1/fleet_service.pb.h"
+#include "samebits/v1/operations.pb.h"
+#include "samebits/v1/verification.pb.h"
+
+namespace samebits::cli {
+namespace {
+
+using v1::Operation;
+using v1::VerifyKernelsResponse;
+
+std::string PaintState(Operation::State state, const Style& style) {
+  const std::string name = Operation::State_Name(state);
+  switch (state) {
+    case Operation::SUCCEEDED:
+      return style.Green(name);
+    case Operation::FAILED:
+      return style.Red(name);
+    case Operation::CANCELLED:
+      return style.Yellow(name);
+    default:
+      return style.Bold(name);
+  }
+}
+
+std::string DeviceText(const v1::Device& device) {
+  std::string text = absl::StrCat(OneLine(device.name()), " (", OneLine(device.backend()));
+  if (!device.architecture().empty()) absl::StrAppend(&text, ", ", OneLine(device.architecture()));
+  if (!device.driver_version().empty()) absl::StrAppend(&text, ", driver ", OneLine(device.driver_version()));
+  return text + ")";
+}
+
+std::string AgreementText(const VerifyKernelsResponse& result, const Style& style) {
+  switch (result.agreement()) {
+    case VerifyKernelsResponse::CONSISTENT:
+      return style.Green("CONSISTENT");
+    case VerifyKernelsResponse::CONTRADICTED:
+      return style.Red("CONTRADICTED");
+    default:
+      return style.Yellow("NOT_TESTED");
+  }
+}
+
+// Launches of one device by the class of their bytes.
+std::map<int, std::vector<std::string>> ClassesOn(const VerifyKernelsResponse& result, int device) {
+  std::map<int, std::vector<std::string>> classes;
+  for (int c = 0; c < result.classes_size(); ++c)
+    for (int i = 0; i < result.classes(c).devices_size(); ++i)
+      if (result.classes(c).devices(i) == static_cast<uint32_t>(device))
+        classes[c].push_back(OneLine(result.launch_ids(static_cast<int>(result.classes(c).launches(i)))));
+  return classes;
+}
+
+void AppendDevice(const VerifyKernelsResponse& result, int d, const Layout& layout, std::string* out) {
+  const v1::DeviceVerification& device = result.devices(d);
+  absl::StrAppend(out, "  ", layout.style.Bold(OneLine(device.target())));
+  if (device.has_error()) {
+    absl::StrAppend(out, ": ", layout.style.Red("no result: "), OneLine(device.error().message()), "\n");
+    return;
+  }
+  absl::StrAppend(out, " on ", OneLine(device.worker()), ": ", DeviceText(device.device()), "\n");
+  for (const auto& [index, ids] : ClassesOn(result, d))
+    absl::StrAppend(out, "    bytes ", index + 1, ": ", absl::StrJoin(ids, " "), "\n");
+  for (const v1::LaunchOutcome& outcome : device.outcomes()) {
+    if (outcome.has_error())
+      absl::StrAppend(out, "    ", layout.style.Yellow("no bytes"), ": ", OneLine(outcome.id()), ": ",
+                      OneLine(outcome.error().message()), "\n");
+    else if (!outcome.stable())
+      absl::StrAppend(out, "    ", layout.style.Red("does not repeat"), ": ", OneLine(outcome.id()), "\n");
+  }
+}
+
+}  // namespace
+
+std::string JsonMessage(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;
+  std::string json;
+  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
+  return status.ok() ? json : "{}";
+}
+
+std::string HumanOperationLine(const Operation& operation, const Layout& layout) {
+  std::string line = absl::StrCat(Fit(Operation::State_Name(operation.state()), 9), "  ", operation.name(), "  ",
+                                  OneLine(operation.method()), "  by ", OneLine(operation.principal()));
+  if (operation.has_error()) absl::StrAppend(&line, "  ", layout.style.Dim(OneLine(operation.error().message())));
+  return line + "\n";
+}
+
+std::string HumanOperation(const Operation& operation, const Layout& layout) {
+  std::string out = absl::StrCat(PaintState(operation.state(), layout.style), "  ", operation.name(), "  ",
+                                 OneLine(operation.method()), "\n");
+  if (operation.has_error()) absl::StrAppend(&out, "  ", OneLine(operation.error().message()), "\n");
+  for (const Operation::Task& task : operation.tasks()) {
+    absl::StrAppend(&out, "  ", Operation::State_Name(task.state()), "  ", OneLine(task.target()));
+    if (!task.worker().empty()) absl::StrAppend(&out, " on ", OneLine(task.worker()), ", attempt ", task.attempt());
+    if (task.total() != 0) absl::StrAppend(&out, ", ", task.done(), " of ", task.total(), " steps");
+    out += "\n";
+    for (const google::rpc::Status& error : task.attempt_errors())
+      absl::StrAppend(&out, "    ", layout.style.Yellow("retried"), ": ", OneLine(error.message()), "\n");
+  }
+  return out;
+}
+
+std::string HumanVerification(const VerifyKernelsResponse& result, const Layout& layout) {
+  std::string out = absl::StrCat(AgreementText(result, layout.style), "  ", result.launch_ids_size(), " launches, ",
+                                 result.devices_size(), " devices, inputs: ",
+                                 absl::StrJoin(result.distributions(), " "), "\n");
+  for (int d = 0; d < result.devices_size(); ++d) AppendDevice(result, d, layout, &out);
+  absl::StrAppend(&out, "  pairs with one signature: ", result.certified_pairs(), " of ", result.pairs(), "\n");
+  for (const v1::Contradiction& c : result.contradictions())
+    absl::StrAppend(&out, "  ", layout.style.Red("contradiction"), ": ", OneLine(c.a()),
+                    c.b().empty() ? " does not repeat" : absl::StrCat(" and ", OneLine(c.b()), " differ on ", c.distribution()),
+                    ", kept as ", c.reproducer(), "\n");
+  return out;
+}
+
+std::string HumanWorker(const v1::Worker& worker, const Layout& layout) {
+  const bool online = worker.state() == v1::Worker::ONLINE;
+  std::string out = absl::StrCat(online ? layout.style.Green("ONLINE ") : layout.style.Red("OFFLINE"), "  ",
+                                 layout.style.Bold(worker.name()), worker.draining() ? "  draining" : "",
+                                 worker.runs_submitted_kernels() ? "" : "  runs no submitted kernels", "  ",
+                                 layout.style.Dim(absl::StrCat("version ", OneLine(worker.version()))), "\n");
+  for (const v1::Device& device : worker.devices()) {
+    absl::StrAppend(&out, "    ", device.index(), "  ", DeviceText(device));
+    if (device.multiprocessors() != 0) absl::StrAppend(&out, ", ", device.multiprocessors(), " SMs");
+    absl::StrAppend(&out, ", ", device.memory_bytes() >> 30, " GiB", device.ecc() ? ", ECC" : "", "\n");
+  }
+  return out;
+}
+
+ExitCode ExitCodeOf(const VerifyKernelsResponse& result) {
+  if (result.agreement() == VerifyKernelsResponse::CONTRADICTED) return ExitCode::kNotEquivalent;
+  bool all_ran = true;
+  for (int d = 0; d < result.devices_size(); ++d) {
+    if (ClassesOn(result, d).size() > 1) return ExitCode::kNotEquivalent;
+    all_ran &= !result.devices(d).has_error();
+    for (const v1::LaunchOutcome& outcome : result.devices(d).outcomes()) {
+      if (!outcome.has_error() && !outcome.stable()) return ExitCode::kNotEquivalent;
+      all_ran &= !outcome.has_error();
+    }
+  }
+  return all_ran ? ExitCode::kEquivalent : ExitCode::kUnknown;
+}
+
+}  // namespace samebits::cli

@@ -1,0 +1,44 @@
+#ifndef SAMEBITS_CLIENT_CPP_CHANNEL_H_
+#define SAMEBITS_CLIENT_CPP_CHANNEL_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "client/cpp/client.h"
+#include "client/cpp/status.h"
+
+namespace samebits::client {
+
+// A connected channel; errors as Client::Connect.
+absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(const ClientOptions& options);
+
+// Before attempt + 1: doubles per attempt up to the maximum; a random half of it, so that clients do not return
+// together.
+absl::Duration Backoff(const RetryPolicy& retry, int attempt);
+
+// One unary method, repeated as the retry policy says.
+template <typename Response, typename Request, typename Stub>
+absl::StatusOr<Response> CallWithRetry(const ClientOptions& options, Stub& stub,
+                                       grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                                       const Request& request) {
+  const absl::Time deadline = absl::Now() + options.call_timeout;
+  for (int attempt = 1;; ++attempt) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(deadline));
+    Response response;
+    absl::Status status = FromGrpcStatus((stub.*method)(&context, request, &response));
+    if (status.ok()) return response;
+    const absl::Duration pause = Backoff(options.retry, attempt);
+    if (attempt >= options.retry.max_attempts || !IsRetryable(status) || absl::Now() + pause >= deadline)
+      return status;
+    absl::SleepFor(pause);
+  }
+}
+
+}  // namespace samebits::client
+
+#endif  // SAMEBITS_CLIENT_CPP_CHANNEL_H_

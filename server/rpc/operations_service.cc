@@ -1,0 +1,116 @@
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "samebits/v1/operations.grpc.pb.h"
+#include "server/rpc/job_services.h"
+#include "server/rpc/operation_followers.h"
+#include "server/rpc/operation_messages.h"
+#include "server/rpc/reply_reactor.h"
+
+namespace samebits::server {
+namespace {
+
+using grpc::CallbackServerContext;
+using grpc::ServerUnaryReactor;
+
+constexpr int kDefaultPage = 100, kLargestPage = 1000;
+constexpr absl::Duration kLongestWait = absl::Minutes(10);
+
+// Ends a stream at once.
+class RefusedWatch : public grpc::ServerWriteReactor<v1::Operation> {
+ public:
+  RefusedWatch(CallScope scope, const absl::Status& status) { Finish(scope.End(status)); }
+  void OnDone() override { delete this; }
+};
+
+class OperationsService : public v1::Operations::CallbackService {
+ public:
+  explicit OperationsService(const JobRpc& rpc) : rpc_(rpc) {}
+
+  ServerUnaryReactor* GetOperation(CallbackServerContext* context, const v1::GetOperationRequest* request,
+                                   v1::Operation* response) override {
+    return RunOnPool(rpc_, Method::kGetOperation, context, [this, request, response] {
+      return Answer(request->name(), [this](const std::string& id) { return rpc_.dispatcher->Get(id); }, response);
+    });
+  }
+
+  ServerUnaryReactor* ListOperations(CallbackServerContext* context, const v1::ListOperationsRequest* request,
+                                     v1::ListOperationsResponse* response) override {
+    return RunOnPool(rpc_, Method::kListOperations, context, [this, request, response] {
+      return List(*request, response);
+    });
+  }
+
+  ServerUnaryReactor* WaitOperation(CallbackServerContext* context, const v1::WaitOperationRequest* request,
+                                    v1::Operation* response) override {
+    CallScope scope(Method::kWaitOperation, context, rpc_.gate, rpc_.metrics, rpc_.log);
+    const absl::StatusOr<std::string> id = IdOf(request->name(), "operations");
+    if (!scope.admitted() || !id.ok()) {
+      ServerUnaryReactor* reactor = context->DefaultReactor();
+      reactor->Finish(scope.End(scope.admitted() ? id.status() : ShuttingDown()));
+      return reactor;
+    }
+    const absl::Duration timeout = request->has_timeout() ? FromMessage(request->timeout()) : kLongestWait;
+    return StartWait(rpc_, std::move(scope), *id, std::clamp(timeout, absl::ZeroDuration(), kLongestWait), response);
+  }
+
+  grpc::ServerWriteReactor<v1::Operation>* WatchOperation(CallbackServerContext* context,
+                                                          const v1::WatchOperationRequest* request) override {
+    CallScope scope(Method::kWatchOperation, context, rpc_.gate, rpc_.metrics, rpc_.log);
+    const absl::StatusOr<std::string> id = IdOf(request->name(), "operations");
+    if (!scope.admitted()) return new RefusedWatch(std::move(scope), ShuttingDown());
+    if (!id.ok()) return new RefusedWatch(std::move(scope), id.status());
+    return StartWatch(rpc_, std::move(scope), *id);
+  }
+
+  ServerUnaryReactor* CancelOperation(CallbackServerContext* context, const v1::CancelOperationRequest* request,
+                                      v1::Operation* response) override {
+    const std::string principal = PrincipalOf(*context);
+    return RunOnPool(rpc_, Method::kCancelOperation, context, [this, request, response, principal] {
+      return Answer(
+          request->name(), [&](const std::string& id) { return rpc_.dispatcher->Cancel(id, principal); }, response);
+    });
+  }
+
+  ServerUnaryReactor* DeleteOperation(CallbackServerContext* context, const v1::DeleteOperationRequest* request,
+                                      google::protobuf::Empty*) override {
+    return RunOnPool(rpc_, Method::kDeleteOperation, context, [this, request] {
+      const absl::StatusOr<std::string> id = IdOf(request->name(), "operations");
+      return id.ok() ? rpc_.dispatcher->Delete(*id) : id.status();
+    });
+  }
+
+ private:
+  template <typename Find>
+  static absl::Status Answer(const std::string& name, Find find, v1::Operation* response) {
+    const absl::StatusOr<std::string> id = IdOf(name, "operations");
+    if (!id.ok()) return id.status();
+    const absl::StatusOr<JobView> view = find(*id);
+    if (view.ok()) ToMessage(*view, response);
+    return view.status();
+  }
+
+  absl::Status List(const v1::ListOperationsRequest& request, v1::ListOperationsResponse* response) {
+    int64_t before = 0;
+    if (request.page_size() < 0) return InvalidField("page_size", "must not be negative");
+    if (!request.page_token().empty() && (!absl::SimpleAtoi(request.page_token(), &before) || before <= 0))
+      return InvalidField("page_token", "is not a token of this service");
+    const int size = std::min(request.page_size() == 0 ? kDefaultPage : request.page_size(), kLargestPage);
+    const absl::StatusOr<storage::JobPage> page = rpc_.dispatcher->List({"", request.open_only()}, before, size);
+    if (!page.ok()) return page.status();
+    for (const storage::JobRecord& job : page->jobs) ToMessage(job, response->add_operations());
+    if (page->more) response->set_next_page_token(absl::StrCat(page->jobs.back().sequence));
+    return absl::OkStatus();
+  }
+
+  const JobRpc rpc_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeOperationsService(const JobRpc& rpc) {
+  return std::make_unique<OperationsService>(rpc);
+}
+
+}  // namespace samebits::server

@@ -1,0 +1,130 @@
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "samebits/worker/v1/worker_sessions.grpc.pb.h"
+#include "server/rpc/job_services.h"
+#include "server/rpc/operation_messages.h"
+#include "server/rpc/reply_reactor.h"
+
+namespace samebits::server {
+namespace {
+
+namespace wire = worker::v1;
+using grpc::CallbackServerContext;
+using grpc::ServerUnaryReactor;
+
+constexpr size_t kLongestId = 64;
+constexpr int kMostDevices = 256, kMostReports = 1024;
+
+bool IsWorkerId(const std::string& id) {
+  return !id.empty() && id.size() <= kLongestId && std::all_of(id.begin(), id.end(), [](unsigned char c) {
+    return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
+  });
+}
+
+storage::LeaseKey KeyOf(const wire::TaskKey& key) { return {key.operation(), key.task(), key.token()}; }
+
+void SetKey(const storage::LeaseKey& key, wire::TaskKey* out) {
+  out->set_operation(key.job);
+  out->set_task(key.task);
+  out->set_token(key.token);
+}
+
+WorkerReport::Finished FinishedOf(const wire::TaskResult& result) {
+  WorkerReport::Finished finished{KeyOf(result.key()), absl::OkStatus(), ""};
+  switch (result.outcome_case()) {
+    case wire::TaskResult::kVerify:
+      finished.result = result.verify().SerializeAsString();
+      break;
+    case wire::TaskResult::kError: {
+      const bool is_error = result.error().code() > 0 && result.error().code() <= 16;
+      finished.error = absl::Status(is_error ? static_cast<absl::StatusCode>(result.error().code())
+                                             : absl::StatusCode::kUnknown,
+                                    result.error().message());
+      break;
+    }
+    case wire::TaskResult::OUTCOME_NOT_SET:
+      finished.error = absl::InternalError("the worker reported an end without an outcome");
+      break;
+  }
+  return finished;
+}
+
+class WorkerSessionsService : public wire::WorkerSessions::CallbackService {
+ public:
+  explicit WorkerSessionsService(const JobRpc& rpc) : rpc_(rpc) {}
+
+  ServerUnaryReactor* CreateWorkerSession(CallbackServerContext* context, const wire::CreateWorkerSessionRequest* request,
+                                          wire::WorkerSession* response) override {
+    return RunOnPool(rpc_, Method::kCreateWorkerSession, context, [this, request, response]() -> absl::Status {
+      if (!IsWorkerId(request->worker()))
+        return InvalidField("worker", "must be 1 to 64 letters, digits, '-', '_' or '.'");
+      if (request->devices_size() > kMostDevices)
+        return LimitExceeded("max_worker_devices", kMostDevices, static_cast<uint64_t>(request->devices_size()));
+      const auto worker = rpc_.dispatcher->OpenSession(request->worker(), request->SerializeAsString());
+      if (!worker.ok()) return worker.status();
+      response->set_session(worker->session);
+      ToMessage(rpc_.dispatcher->config().least_poll, response->mutable_poll_interval());
+      ToMessage(rpc_.dispatcher->config().lease_duration, response->mutable_lease_duration());
+      return absl::OkStatus();
+    });
+  }
+
+  ServerUnaryReactor* UpdateWorkerSession(CallbackServerContext* context, const wire::UpdateWorkerSessionRequest* request,
+                                          wire::UpdateWorkerSessionResponse* response) override {
+    return RunOnPool(rpc_, Method::kUpdateWorkerSession, context, [this, request, response]() -> absl::Status {
+      absl::StatusOr<WorkerReport> report = ReportOf(*request);
+      if (!report.ok()) return report.status();
+      absl::StatusOr<WorkerOrders> orders = rpc_.dispatcher->Update(*report);
+      if (!orders.ok()) return orders.status();
+      for (auto& [device, lease] : orders->leased) AddLease(device, lease, response->add_leased());
+      for (const storage::LeaseKey& key : orders->revoked) SetKey(key, response->add_revoked());
+      ToMessage(orders->poll_interval, response->mutable_poll_interval());
+      return absl::OkStatus();
+    });
+  }
+
+ private:
+  using LeasedMessage = wire::UpdateWorkerSessionResponse::Leased;
+
+  absl::StatusOr<WorkerReport> ReportOf(const wire::UpdateWorkerSessionRequest& request) {
+    for (const int count : {request.running_size(), request.finished_size(), request.free_devices_size()})
+      if (count > kMostReports)
+        return LimitExceeded("max_worker_reports", kMostReports, static_cast<uint64_t>(count));
+    WorkerReport report;
+    report.worker = request.worker();
+    report.session = request.session();
+    for (const wire::TaskProgress& running : request.running())
+      report.running.push_back({KeyOf(running.key()), {running.done(), running.total()}});
+    for (const wire::TaskResult& result : request.finished()) report.finished.push_back(FinishedOf(result));
+    if (request.free_devices().empty()) return report;
+    const auto worker = rpc_.dispatcher->GetWorker(request.worker());
+    if (!worker.ok()) return worker.status();
+    wire::CreateWorkerSessionRequest about;
+    if (!about.ParseFromString(worker->description) || !about.runs_submitted_kernels()) return report;
+    for (const uint32_t index : request.free_devices())
+      if (index < static_cast<uint32_t>(about.devices_size()))
+        report.free.push_back({index, TargetsOf(worker->id, about.devices(static_cast<int>(index)))});
+    return report;
+  }
+
+  void AddLease(uint32_t device, const storage::Lease& lease, LeasedMessage* out) {
+    SetKey({lease.task.job, lease.task.index, lease.task.token}, out->mutable_key());
+    out->set_device(device);
+    ToMessage(std::min(lease.deadline - absl::Now(), absl::Hours(24 * 30)), out->mutable_timeout());
+    if (lease.kind == kVerifyKind && !out->mutable_verify()->mutable_request()->ParseFromString(lease.spec))
+      out->clear_verify();  // the worker reports a task that it does not know
+  }
+
+  const JobRpc rpc_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeWorkerSessionsService(const JobRpc& rpc) {
+  return std::make_unique<WorkerSessionsService>(rpc);
+}
+
+}  // namespace samebits::server

@@ -1,0 +1,99 @@
+// verify, jobs and fleet, with server and worker as processes.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/integration/cli/kernels.h"
+#include "tests/integration/cli/program.h"
+
+namespace samebits::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+class JobsTest : public ::testing::Test {
+ protected:
+  Outcome Ask(std::vector<std::string> words) {
+    words.insert(words.end(), {"--server", server_.address()});
+    return RunSamebits(words);
+  }
+  // `verify` of these kernels on 2 blocks of 32 threads.
+  Outcome Verify(const std::vector<std::string>& kernels, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"verify"};
+    words.insert(words.end(), kernels.begin(), kernels.end());
+    for (const char* word : {"--block", "32", "--grid", "2", "--arg", "x=ptr:x", "--arg", "o=ptr:o", "--arg", "s=1.5",
+                             "--buffer", "x=f32:64:in", "--buffer", "o=f32:64:out", "--distribution", "scales"})
+      words.push_back(word);
+    words.insert(words.end(), more.begin(), more.end());
+    return Ask(words);
+  }
+
+  const Folder data_, files_;
+  ServerProcess server_{data_.path()};
+  const std::string sum_ = files_.Write("sum.ptx", Added()), swapped_ = files_.Write("swapped.ptx", AddedSwapped()),
+                    product_ = files_.Write("product.ptx", Multiplied());
+};
+
+TEST_F(JobsTest, VerifyComparesBytes) {
+  const Outcome nobody = Verify({sum_, swapped_});
+  EXPECT_EQ(nobody.exit_code, 2);
+  EXPECT_THAT(nobody.err, HasSubstr("samebits-worker"));
+  EXPECT_THAT(Ask({"fleet"}).out, HasSubstr("no workers"));
+  WorkerProcess worker(server_.address(), "w");
+  const Outcome equal = Verify({sum_, swapped_});
+  EXPECT_EQ(equal.exit_code, 0) << equal.err;
+  EXPECT_THAT(equal.out, AllOf(HasSubstr("CONSISTENT"), HasSubstr("PTX interpreter"), HasSubstr("1 of 1")));
+  const Outcome different = Verify({sum_, product_});
+  EXPECT_EQ(different.exit_code, 1) << different.err;
+  EXPECT_THAT(different.out, AllOf(HasSubstr("bytes 1"), HasSubstr("bytes 2")));
+  const Outcome refused = Verify({files_.Write("sine.ptx", ElementKernel("sin.approx.f32 %f3, %f1;"))});
+  EXPECT_EQ(refused.exit_code, 3) << refused.err;
+  EXPECT_THAT(refused.out, HasSubstr("approximate"));
+  const Outcome json = Verify({sum_}, {"--format", "json"});
+  EXPECT_EQ(json.exit_code, 0) << json.err;
+  EXPECT_EQ(Json::parse(json.out)["verify_kernels"]["agreement"], "CONSISTENT");
+  const Outcome misspelt = Verify({files_.Write("bad.ptx", Misspelt())});
+  EXPECT_EQ(misspelt.exit_code, 2);
+  EXPECT_EQ(worker.Stop(), 0);
+}
+
+TEST_F(JobsTest, JobsAreListedShownWatchedCancelledAndDeleted) {
+  WorkerProcess worker(server_.address(), "w");
+  ASSERT_EQ(Ask({"fleet", "w", "--drain"}).exit_code, 0);
+  const Outcome started = Verify({sum_}, {"--no-wait", "--request-id", "r"});
+  ASSERT_EQ(started.exit_code, 0) << started.err;
+  const std::string name = started.out.substr(0, started.out.find('\n'));
+  EXPECT_EQ(Verify({sum_}, {"--no-wait", "--request-id", "r"}).out, started.out);
+  EXPECT_THAT(Ask({"jobs", "--open"}).out, AllOf(HasSubstr(name), HasSubstr("QUEUED")));
+  EXPECT_EQ(Ask({"jobs", name, "--delete"}).exit_code, 2);
+  ASSERT_EQ(Ask({"fleet", "w", "--undrain"}).exit_code, 0);
+  const Outcome watched = Ask({"jobs", name, "--watch"});
+  EXPECT_EQ(watched.exit_code, 0) << watched.err;
+  EXPECT_THAT(watched.out, AllOf(HasSubstr("SUCCEEDED"), HasSubstr("CONSISTENT")));
+  EXPECT_THAT(Ask({"jobs", "--open"}).out, Not(HasSubstr(name)));
+  EXPECT_EQ(Ask({"jobs", name, "--delete"}).exit_code, 0);
+  EXPECT_EQ(Ask({"jobs", name}).exit_code, 2);
+  ASSERT_EQ(Ask({"fleet", "w", "--drain"}).exit_code, 0);
+  const Outcome another = Verify({sum_}, {"--no-wait"});
+  const std::string second = another.out.substr(0, another.out.find('\n'));
+  EXPECT_THAT(Ask({"jobs", second, "--cancel"}).out, HasSubstr("CANCELLED"));
+  EXPECT_EQ(Ask({"jobs", second}).exit_code, 1);
+  EXPECT_EQ(Ask({"jobs", "--cancel"}).exit_code, 2);
+}
+
+TEST_F(JobsTest, FleetShowsWorkers) {
+  WorkerProcess worker(server_.address(), "w");
+  EXPECT_THAT(Ask({"fleet"}).out, AllOf(HasSubstr("ONLINE"), HasSubstr("workers/w"), HasSubstr("PTX interpreter")));
+  const Json shown = Json::parse(Ask({"fleet", "--format", "json"}).out);
+  EXPECT_EQ(shown["devices"][0]["backend"], "cpu");
+  EXPECT_EQ(Ask({"fleet", "nobody"}).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace samebits::test

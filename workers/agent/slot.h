@@ -1,0 +1,54 @@
+#ifndef SAMEBITS_WORKERS_AGENT_SLOT_H_
+#define SAMEBITS_WORKERS_AGENT_SLOT_H_
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "samebits/worker/v1/worker_sessions.pb.h"
+#include "workers/runner/child.h"
+
+namespace samebits::workers {
+
+// One device and the task that it runs. Thread-safe.
+class Slot {
+ public:
+  // `on_end` is called on the slot's thread when a task has ended.
+  Slot(DeviceHandle device, const ChildLimits& limits, std::function<void()> on_end);
+  ~Slot();  // stops the task
+
+  const DeviceInfo& device() const { return device_.info; }
+  // Starts a task; the slot must be free.
+  void Start(worker::v1::UpdateWorkerSessionResponse::Leased lease);
+  // Stops the task of that lease, if it is the one.
+  void Cancel(const worker::v1::TaskKey& key);
+  void CancelAny() { cancelled_ = true; }
+
+  enum class State { kFree, kRunning, kEnded };
+  State state() const;
+  worker::v1::TaskProgress progress() const;   // kRunning
+  worker::v1::TaskResult result() const;       // kEnded
+  void Delivered(const worker::v1::TaskKey& key);  // kEnded becomes kFree, where the result is that of `key`
+
+ private:
+  void Work();
+  worker::v1::TaskResult Execute(const worker::v1::UpdateWorkerSessionResponse::Leased& lease);
+
+  const DeviceHandle device_;
+  const ChildLimits& limits_;
+  const std::function<void()> on_end_;
+  std::atomic<bool> cancelled_{false};
+  mutable absl::Mutex mutex_;
+  std::optional<worker::v1::UpdateWorkerSessionResponse::Leased> lease_ ABSL_GUARDED_BY(mutex_);
+  std::optional<worker::v1::TaskResult> result_ ABSL_GUARDED_BY(mutex_);
+  worker::v1::TaskProgress progress_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace samebits::workers
+
+#endif  // SAMEBITS_WORKERS_AGENT_SLOT_H_

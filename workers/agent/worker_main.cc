@@ -1,0 +1,133 @@
+// samebits-worker: runs the server's tasks on the devices of this machine.
+
+#include <grpcpp/grpcpp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "workers/agent/agent.h"
+#include "workers/executor/cpu/cpu_executor.h"
+#include "workers/executor/cuda/cuda_executor.h"
+
+namespace samebits::workers {
+namespace {
+
+constexpr char kHelp[] =
+    R"(Example:
+  samebits-worker --server 127.0.0.1:7433 --allow-submitted-kernels
+
+Takes tasks from the server until SIGINT or SIGTERM. Devices: the CPU (an interpreter of PTX, which refuses what it
+cannot compute to the bit), and the GPUs that the NVIDIA driver shows. Kernels that users submit run only with
+--allow-submitted-kernels, each task in a child process with limits of time and memory.)";
+
+struct Options {
+  std::string server = "127.0.0.1:7433", id;
+  bool no_cpu = false, no_cuda = false, allow_submitted_kernels = false;
+  int cpu_sm = 0, cpu_slots = 1;
+  double launch_seconds = 60;
+  uint64_t task_memory_mib = 4096;
+};
+
+std::string HostName() {
+  char name[65] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 && name[0] != '\0' ? name : "worker";
+}
+
+void AddOptions(CLI::App* app, Options* o) {
+  app->add_option("--server", o->server, "Server to work for")->envname("SAMEBITS_SERVER")->type_name("HOST:PORT");
+  app->add_option("--id", o->id, "Name of this worker; default: the host's name")->type_name("NAME");
+  app->add_flag("--allow-submitted-kernels", o->allow_submitted_kernels, "Run kernels that users submit");
+  app->add_flag("--no-cpu", o->no_cpu, "Leave out the CPU");
+  app->add_flag("--no-cuda", o->no_cuda, "Leave out NVIDIA GPUs");
+  app->add_option("--cpu-sm", o->cpu_sm, "Architecture whose matrix units the CPU computes; default: each text's own")
+      ->check(CLI::Range(50, 200).description(""))->type_name("N");
+  app->add_option("--cpu-slots", o->cpu_slots, "Tasks at a time on the CPU")->check(CLI::Range(1, 64).description(""))
+      ->type_name("N");
+  app->add_option("--launch-seconds", o->launch_seconds, "Longest time of one launch on all inputs")
+      ->check(CLI::Range(0.1, 86400.0).description(""))->type_name("SECONDS");
+  app->add_option("--task-memory", o->task_memory_mib, "Memory of a task's process on the CPU")
+      ->check(CLI::Range(64, 1 << 20).description(""))->type_name("MIB");
+}
+
+std::vector<DeviceHandle> Devices(const Options& options) {
+  std::vector<DeviceHandle> devices;
+  for (int i = 0; !options.no_cpu && i < options.cpu_slots; ++i) {
+    const auto index = static_cast<uint32_t>(devices.size());
+    devices.push_back({MakeCpuExecutor({options.cpu_sm}, index)->device(), absl::StrCat("cpu:", options.cpu_sm)});
+  }
+  if (options.no_cuda) return devices;
+  const auto found = ListCudaDevices(static_cast<uint32_t>(devices.size()));
+  if (!found.ok() && !absl::IsNotFound(found.status()))
+    std::fprintf(stderr, "samebits-worker: no CUDA devices: %s\n", std::string(found.status().message()).c_str());
+  if (!found.ok()) return devices;
+  for (size_t i = 0; i < found->size(); ++i) devices.push_back({(*found)[i], absl::StrCat("cuda:", i)});
+  return devices;
+}
+
+AgentConfig ConfigOf(const Options& options) {
+  AgentConfig config;
+  config.worker = options.id.empty() ? HostName() : options.id;
+  config.version = SAMEBITS_VERSION;
+  config.devices = Devices(options);
+  config.runs_submitted_kernels = options.allow_submitted_kernels;
+  config.limits.launch_timeout = absl::Seconds(options.launch_seconds);
+  config.limits.memory_bytes = options.task_memory_mib << 20;
+  return config;
+}
+
+int Work(const Options& options) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int s : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&signals, s);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // threads started from here inherit it
+  const AgentConfig config = ConfigOf(options);
+  if (config.devices.empty()) {
+    std::fputs("samebits-worker: error: no device to work with\n", stderr);
+    return 2;
+  }
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetMaxSendMessageSize(-1);
+  const auto agent =
+      MakeAgent(config, grpc::CreateCustomChannel(options.server, grpc::InsecureChannelCredentials(), arguments));
+  std::printf("samebits-worker %s, worker %s for %s, devices: %zu\n", SAMEBITS_VERSION, config.worker.c_str(),
+              options.server.c_str(), config.devices.size());
+  std::fflush(stdout);
+  std::thread stopper([&] {
+    int received = 0;
+    sigwait(&signals, &received);
+    agent->Stop();
+  });
+  const absl::Status status = agent->Run();
+  pthread_kill(stopper.native_handle(), SIGUSR1);
+  stopper.join();
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "samebits-worker: error: %s\n", std::string(status.message()).c_str());
+  return absl::IsAborted(status) || absl::IsInvalidArgument(status) ? 2 : 4;
+}
+
+}  // namespace
+}  // namespace samebits::workers
+
+int main(int argc, char** argv) {
+  using namespace samebits::workers;
+  if (argc > 1 && std::strcmp(argv[1], kChildCommand) == 0) return ChildMain(argc, argv);
+  Options options;
+  CLI::App app("samebits-worker: runs tasks of a samebits server on this machine's devices", "samebits-worker");
+  app.footer(std::string("\n") + kHelp);
+  app.set_version_flag("--version", std::string(SAMEBITS_VERSION));
+  AddOptions(&app, &options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return Work(options);
+}

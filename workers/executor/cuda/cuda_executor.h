@@ -1,0 +1,25 @@
+#ifndef SAMEBITS_WORKERS_EXECUTOR_CUDA_CUDA_EXECUTOR_H_
+#define SAMEBITS_WORKERS_EXECUTOR_CUDA_CUDA_EXECUTOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "workers/executor/executor.h"
+
+namespace samebits::workers {
+
+// Compiles, never executed.
+
+// The CUDA devices that the driver shows; the first has index `first`. NOT_FOUND without a driver.
+absl::StatusOr<std::vector<DeviceInfo>> ListCudaDevices(uint32_t first);
+
+// The driver's device `ordinal` by its primary context. Texts are assembled by the driver for the device. Each buffer
+// lies between guard zones of 64 KiB; a launch that changes one ends in OUT_OF_RANGE. After a fault the context is
+// lost: every later call fails, and the process should end.
+absl::StatusOr<std::unique_ptr<Executor>> MakeCudaExecutor(int ordinal, const DeviceInfo& info);
+
+}  // namespace samebits::workers
+
+#endif  // SAMEBITS_WORKERS_EXECUTOR_CUDA_CUDA_EXECUTOR_H_
