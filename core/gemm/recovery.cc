@@ -666,14 +666,18 @@ class Investigation {
     }
   }
 
-  // Equal spans added in ascending order are also two spans of which the first is cut again; where the outermost parts
-  // are rounded, these differ.
+  // Equal spans added in ascending order are also fewer parts of which the first is cut again; where the outermost
+  // parts are rounded, these differ.
   static void AddOuterAlternative(const GemmDesc& base, std::vector<GemmDesc>* shapes) {
     const KCut& cut = base.k_cuts[0];
     if (cut.layout != CutLayout::kContiguous || cut.count < 3 || cut.order != MergeOrder::kAscending) return;
     GemmDesc other = base;
     other.k_cuts[0] = {CutLayout::kContiguous, cut.span * (cut.count - 1), 2};
     other.k_cuts.insert(other.k_cuts.begin() + 1, {CutLayout::kContiguous, cut.span, cut.count - 1});
+    shapes->push_back(other);
+    // balanced: the first part holds two of the spans
+    other.k_cuts[0] = {CutLayout::kBalanced, cut.span, cut.count - 1};
+    other.k_cuts[1] = {CutLayout::kContiguous, cut.span, 2};
     shapes->push_back(std::move(other));
   }
 
