@@ -2,7 +2,7 @@
 """Run the corpus through a server and a worker and compare its bytes with those that an H200 wrote.
 
     run_service.py [--device cuda|cpu] [--only GROUP ...] [--limit N] [--bin DIR] [--out DIR] [--commit C]
-    run_service.py --pack DIR      copies the programs and their libraries, for a machine that cannot build them
+    run_service.py --pack DIR      copies the programs and their libraries, for a machine that cannot build them (needs patchelf)
     run_service.py --quick         a few seconds on the CPU: small kernels of several families
 
 Starts `samebits serve` and `samebits-worker` on free ports and asks `samebits verify` for each group of tests/corpus
@@ -59,6 +59,8 @@ def pack(bin_folder, folder):
             if not re.search(r"/(ld-linux|libc\.so|libm\.so|libpthread|libdl|librt)", library):
                 shutil.copy(library, folder)
         subprocess.run(["strip", "-o", str(folder / program), str(bin_folder / program)], check=True)
+        # A worker's children have a clean environment: the libraries are found beside the program.
+        subprocess.run(["patchelf", "--force-rpath", "--set-rpath", "$ORIGIN", str(folder / program)], check=True)
     print(f"{folder}: {len(list(folder.iterdir()))} files")
 
 

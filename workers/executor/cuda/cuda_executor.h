@@ -10,7 +10,7 @@
 
 namespace samebits::workers {
 
-// Compiles, never executed.
+// Ran on an H200: tests/device/records/service-h200.json.
 
 // The CUDA devices that the driver shows; the first has index `first`. NOT_FOUND without a driver.
 absl::StatusOr<std::vector<DeviceInfo>> ListCudaDevices(uint32_t first);
