@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "core/softfloat/convert.h"
+#include "core/expr/soft_format.h"
 #include "core/softfloat/format.h"
 
 namespace samebits::checker {
@@ -15,27 +16,6 @@ using expr::Format;
 namespace sf = softfloat;
 
 namespace {
-
-const sf::Format* SoftFormat(Format f) {
-  switch (f) {
-    case Format::kF16:
-      return &sf::kF16;
-    case Format::kBf16:
-      return &sf::kBf16;
-    case Format::kF32:
-      return &sf::kF32;
-    case Format::kTf32:
-      return &sf::kTf32;
-    case Format::kF64:
-      return &sf::kF64;
-    case Format::kE4m3:
-      return &sf::kE4m3;
-    case Format::kE5m2:
-      return &sf::kE5m2;
-    default:
-      return nullptr;
-  }
-}
 
 // Numbers of one draw.
 class Random {
@@ -280,26 +260,26 @@ Category OfBuffer(Random& r) {
 
 }  // namespace
 
-bool IsFloatFormat(Format f) { return SoftFormat(f) != nullptr; }
+bool IsFloatFormat(Format f) { return expr::SoftFormat(f) != nullptr; }
 
 bool IsNanPattern(Format f, uint64_t bits) {
-  const sf::Format* format = SoftFormat(f);
+  const sf::Format* format = expr::SoftFormat(f);
   return format != nullptr && sf::IsNan(*format, bits);
 }
 
 bool IsZeroPattern(Format f, uint64_t bits) {
-  const sf::Format* format = SoftFormat(f);
+  const sf::Format* format = expr::SoftFormat(f);
   return format != nullptr && sf::IsZero(*format, bits);
 }
 
 uint64_t OnePattern(Format f, int bytes) {
-  const sf::Format* format = SoftFormat(f);
+  const sf::Format* format = expr::SoftFormat(f);
   if (format != nullptr) return Encode(*format, 1.0);
   return f == Format::kNone && bytes == 4 ? 0x3f800000 : 1;
 }
 
 std::string Readable(Format f, uint64_t bits, int bytes) {
-  const sf::Format* format = SoftFormat(f);
+  const sf::Format* format = expr::SoftFormat(f);
   if (format == nullptr) return absl::StrFormat("%u (b%d)", bits, 8 * bytes);
   if (sf::IsNan(*format, bits)) return absl::StrFormat("NaN (%s)", std::string(expr::FormatName(f)));
   const double x = std::bit_cast<double>(sf::ConvertFloat(sf::kF64, *format, bits, sf::Rounding::kRn));
@@ -316,14 +296,14 @@ void DrawVariation(uint64_t seed, const std::vector<Cell>& cells, const std::vec
                    expr::Image* image) {
   Random r(seed ^ 0x3c6ef372fe94f82bull);
   for (const size_t k : chosen) {
-    const sf::Format* format = SoftFormat(cells[k].format);
+    const sf::Format* format = expr::SoftFormat(cells[k].format);
     if (cells[k].address || format == nullptr) continue;
     Put(cells[k], DrawFloat(*format, Category::kUniform, 0, chosen.size(), r), image);
   }
 }
 
 uint64_t Opposite(const Cell& cell, Format from, uint64_t bits) {
-  const sf::Format *to = SoftFormat(cell.format), *source = SoftFormat(from);
+  const sf::Format *to = expr::SoftFormat(cell.format), *source = expr::SoftFormat(from);
   if (to == nullptr || source == nullptr) return 0;
   return sf::ConvertFloat(*to, *source, bits, sf::Rounding::kRn) ^ to->sign_mask();
 }
@@ -346,7 +326,7 @@ void DrawContents(Strategy strategy, uint64_t seed, const std::vector<Cell>& cel
     // The first number of a row is often the one that its first output follows.
     if (c == Category::kLogAbsorption && &cell == cells.data()) c = Category::kUniform;
     const Format f = cell.format == Format::kNone ? Guess(cell.bytes, r) : cell.format;
-    const sf::Format* format = SoftFormat(f);
+    const sf::Format* format = expr::SoftFormat(f);
     Put(cell,
         format != nullptr && format->bits == 8 * cell.bytes ? DrawFloat(*format, c, draw, cells.size(), r)
                                                             : DrawInteger(std::min<int>(cell.bytes, 8), c, r),

@@ -19,7 +19,10 @@ void Add(const Dim3& dim, WordHasher* h) {
   for (const uint32_t extent : dim) h->Add(extent);
 }
 
-Digest128 KeyOf(const isa::Module& module, uint32_t entry, const Launch& launch, const Options& options) {
+}  // namespace
+
+Digest128 SignatureMemo::KeyOf(const isa::Module& module, uint32_t entry, const Launch& launch,
+                               const Options& options) {
   WordHasher h(401);
   h.Add(isa::Fingerprint(module, entry));
   h.Add((options.ignore_signed_zero ? 1u : 0u) | (options.strict_contraction ? 2u : 0u));
@@ -42,20 +45,14 @@ Digest128 KeyOf(const isa::Module& module, uint32_t entry, const Launch& launch,
   return h.Finish();
 }
 
-}  // namespace
-
-std::shared_ptr<const Signature> SignatureMemo::Find(const isa::Module& module, uint32_t entry, const Launch& launch,
-                                                     const Options& options) const {
-  const Digest128 key = KeyOf(module, entry, launch, options);
+std::shared_ptr<const Signature> SignatureMemo::Find(const Digest128& key) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto it = known_.find(key);
   return it == known_.end() ? nullptr : it->second;
 }
 
-void SignatureMemo::Keep(const isa::Module& module, uint32_t entry, const Launch& launch, const Options& options,
-                         const Signature& signature) {
+void SignatureMemo::Keep(const Digest128& key, const Signature& signature) {
   if (signature.status != SignatureStatus::kOk) return;
-  const Digest128 key = KeyOf(module, entry, launch, options);
   auto kept = std::make_shared<Signature>(signature);
   kept->times = {};
   kept->steps = kept->nodes = 0;
@@ -74,14 +71,15 @@ absl::StatusOr<Signature> ComputeSignature(std::string_view text, const Launch& 
   const absl::Duration start = ThreadCpuTime();
   auto check = ParseCheck(text, launch, options);
   if (!check.ok()) return check.status();
-  if (const auto known = memo->Find(*(*check)->module, (*check)->entry, launch, options)) {
+  const Digest128 key = SignatureMemo::KeyOf(*(*check)->module, (*check)->entry, launch, options);
+  if (const auto known = memo->Find(key)) {
     Signature signature = *known;
     signature.times.parse = absl::ToDoubleMicroseconds(ThreadCpuTime() - start);
     return signature;
   }
   Workspace workspace(options.limits, options.ignore_signed_zero);
   if (absl::Status s = RunParsed(launch, options, &workspace, check->get()); !s.ok()) return s;
-  memo->Keep(*(*check)->module, (*check)->entry, launch, options, (*check)->signature);
+  memo->Keep(key, (*check)->signature);
   return std::move((*check)->signature);
 }
 

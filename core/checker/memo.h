@@ -20,11 +20,11 @@ class SignatureMemo {
   // `capacity`: signatures kept; when there are more, all are dropped.
   explicit SignatureMemo(size_t capacity = 1 << 16) : capacity_(capacity) {}
 
-  // Signature of an equal computation (isa::Fingerprint) under an equal launch and options; null if none is known.
-  std::shared_ptr<const Signature> Find(const isa::Module& module, uint32_t entry, const Launch& launch,
-                                        const Options& options) const;
-  void Keep(const isa::Module& module, uint32_t entry, const Launch& launch, const Options& options,
-            const Signature& signature);
+  // Equal keys: an equal computation (isa::Fingerprint) under an equal launch and options.
+  static Digest128 KeyOf(const isa::Module& module, uint32_t entry, const Launch& launch, const Options& options);
+
+  std::shared_ptr<const Signature> Find(const Digest128& key) const;  // null if none is known
+  void Keep(const Digest128& key, const Signature& signature);
   size_t size() const;
 
  private:

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/expr/operation.h"
+#include "core/expr/soft_format.h"
 #include "core/softfloat/convert.h"
 #include "core/softfloat/format.h"
 
@@ -14,27 +15,6 @@ namespace samebits::expr {
 namespace sf = softfloat;
 
 namespace {
-
-const sf::Format* FormatOf(Format f) {
-  switch (f) {
-    case Format::kF16:
-      return &sf::kF16;
-    case Format::kBf16:
-      return &sf::kBf16;
-    case Format::kF32:
-      return &sf::kF32;
-    case Format::kTf32:
-      return &sf::kTf32;
-    case Format::kF64:
-      return &sf::kF64;
-    case Format::kE4m3:
-      return &sf::kE4m3;
-    case Format::kE5m2:
-      return &sf::kE5m2;
-    default:
-      return nullptr;
-  }
-}
 
 // Position of a pattern that is no NaN in the order of numbers; both zeros are 0.
 int64_t Rank(const sf::Format& f, uint64_t bits) {
@@ -98,7 +78,7 @@ class Bounds {
     if (v.fn == Fn::kMatrixStep) return Matrix(v);
     if (v.fn == Fn::kConcat) return Widened(v);
     const Attr attr = Attr::Decode(v.attr);
-    const sf::Format* format = FormatOf(attr.to);
+    const sf::Format* format = SoftFormat(attr.to);
     switch (v.fn) {
       case Fn::kFCompare:
         return Compare(v);
@@ -211,7 +191,7 @@ class Bounds {
   // A comparison whose outcome no choice from the operands' ranges changes.
   Range Compare(const Program::Value& v) const {
     const Attr attr = Attr::Decode(v.attr);
-    const sf::Format* f = FormatOf(attr.from);
+    const sf::Format* f = SoftFormat(attr.from);
     const Range &a = ranges_[program_.operand(v, 0)], &b = ranges_[program_.operand(v, 1)];
     if (f == nullptr || a.kind == Range::Kind::kAny || b.kind == Range::Kind::kAny) return {};
     if (sf::IsNan(*f, a.low) || sf::IsNan(*f, b.low)) {
@@ -252,8 +232,8 @@ class Bounds {
   // A matrix step: the exact sum's bounds, widened by what the unit may cut from each term and its own rounding.
   Range Matrix(const Program::Value& v) const {
     const auto fraction_bits = static_cast<int>(v.attr >> 8 & 255);
-    const sf::Format* formats[2] = {FormatOf(static_cast<Format>(v.attr >> 32 & 255)),
-                                    FormatOf(static_cast<Format>(v.attr >> 40 & 255))};
+    const sf::Format* formats[2] = {SoftFormat(static_cast<Format>(v.attr >> 32 & 255)),
+                                    SoftFormat(static_cast<Format>(v.attr >> 40 & 255))};
     if ((v.attr & 15) != 0 || v.width != 32 || formats[0] == nullptr || formats[1] == nullptr) return {};
     const int group = (v.count - 1) / 2;
     double low = 0, high = 0, total = 0;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/expr/operation.h"
+#include "core/expr/soft_format.h"
 #include "core/softfloat/format.h"
 
 namespace samebits::expr {
@@ -11,21 +12,6 @@ namespace samebits::expr {
 namespace sf = softfloat;
 
 namespace {
-
-const sf::Format* FormatOf(Format f) {
-  switch (f) {
-    case Format::kF16:
-      return &sf::kF16;
-    case Format::kBf16:
-      return &sf::kBf16;
-    case Format::kF32:
-      return &sf::kF32;
-    case Format::kF64:
-      return &sf::kF64;
-    default:
-      return nullptr;
-  }
-}
 
 class Hasher {
  public:
@@ -93,7 +79,7 @@ class Hasher {
       return x[1].hash == x[2].hash ? std::optional<Form>(x[1]) : std::nullopt;
     }
     if (const auto folded = Folded(v, x)) return folded;
-    const sf::Format* f = FormatOf(Attr::Decode(v.attr).to);
+    const sf::Format* f = SoftFormat(Attr::Decode(v.attr).to);
     if (f == nullptr) return std::nullopt;
     const auto is_zero = [&](const Form& o) {
       return o.constant && sf::IsZero(*f, static_cast<uint64_t>(*o.constant));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/expr/soft_format.h"
 #include "core/softfloat/approximate.h"
 #include "core/softfloat/arithmetic.h"
 #include "core/softfloat/compare.h"
@@ -17,18 +18,11 @@ namespace {
 
 const sf::Format* FormatOf(Format f) {
   switch (f) {
-    case Format::kF16: return &sf::kF16;
-    case Format::kBf16: return &sf::kBf16;
-    case Format::kF32: return &sf::kF32;
-    case Format::kF64: return &sf::kF64;
-    case Format::kTf32: return &sf::kTf32;
-    case Format::kE4m3: return &sf::kE4m3;
-    case Format::kE5m2: return &sf::kE5m2;
     case Format::kE2m3: return &sf::kE2m3;
     case Format::kE3m2: return &sf::kE3m2;
     case Format::kE2m1: return &sf::kE2m1;
     case Format::kUe8m0: return &sf::kUe8m0;
-    default: return nullptr;
+    default: return SoftFormat(f);
   }
 }
 

@@ -146,9 +146,10 @@ TEST(MemoTest, LaunchAndOptionsCount) {
   size_t kept = 0;
   for (const Options& options : {Options(), no_zero_sign, strict}) {
     for (const Launch& launch : launches) {
-      EXPECT_EQ(memo.Find(*module, 0, launch, options), nullptr) << kept;
-      memo.Keep(*module, 0, launch, options, ok);
-      EXPECT_NE(memo.Find(*module, 0, launch, options), nullptr) << kept;
+      const Digest128 key = SignatureMemo::KeyOf(*module, 0, launch, options);
+      EXPECT_EQ(memo.Find(key), nullptr) << kept;
+      memo.Keep(key, ok);
+      EXPECT_NE(memo.Find(key), nullptr) << kept;
       EXPECT_EQ(memo.size(), ++kept);
     }
   }
