@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,12 +16,40 @@
 
 namespace samebits::gemm {
 
+// How operands lie in memory, by the names of cuBLAS's column-major call for the row-major D: the first letter is B's
+// (T: its contracted axis is contiguous), the second A's (N: its contracted axis is contiguous). D's rows are contiguous.
+enum class Layout : uint8_t { kTN, kNN, kNT, kTT };
+
 // D (m x n) = A (m x k) * B (n x k) transposed, without epilogue.
 struct GemmProblem {
   int64_t m = 1, n = 1, k = 1;
   FormatId a_type = FormatId::kF16, b_type = FormatId::kF16;
   FormatId accumulate_type = FormatId::kF32, output_type = FormatId::kF16;
+  Layout layout = Layout::kTN;
+  bool a_contiguous() const { return layout == Layout::kTN || layout == Layout::kNN; }  // along k
+  bool b_contiguous() const { return layout == Layout::kTN || layout == Layout::kTT; }
+  friend bool operator==(const GemmProblem&, const GemmProblem&) = default;
 };
+
+// "TN", and the inverse; INVALID_ARGUMENT for other words.
+std::string ToText(Layout layout);
+absl::StatusOr<Layout> ParseLayout(std::string_view text);
+
+// "f16,f16,f32,f16" and the inverse, which sets the types of *problem. INVALID_ARGUMENT for what no descriptor may name.
+std::string TypesText(const GemmProblem& problem);
+absl::Status ParseTypes(std::string_view text, GemmProblem* problem);
+
+// The answer of a library's cost model for a problem: numbers of its own, 0 where it has none.
+struct Algorithm {
+  int64_t id = 0, tile = 0, stages = 0, splits = 0, reduction = 0, swizzle = 0, custom = 0, inner = 0, cluster = 0;
+  int64_t workspace_bytes = 0;
+  friend bool operator==(const Algorithm&, const Algorithm&) = default;
+};
+
+// "id=66 tile=10 stages=35 splits=2 reduction=2 swizzle=0 custom=3 inner=0 cluster=9 workspace=0", and the inverse,
+// fields in any order, each at most once, those left out 0. INVALID_ARGUMENT that quotes the offending word.
+std::string ToText(const Algorithm& algorithm);
+absl::StatusOr<Algorithm> ParseAlgorithm(std::string_view text);
 
 // What a profile of one call says.
 struct CallProfile {
@@ -43,6 +72,11 @@ class BlackBox {
   virtual ~BlackBox() = default;
 
   virtual int sm() const = 0;  // 90 for sm_90
+
+  // What the library would run, without running it. UNIMPLEMENTED where it has nothing for the problem, or no such
+  // question can be asked of it.
+  virtual absl::StatusOr<Algorithm> Choose(const GemmProblem& problem);
+
   virtual absl::StatusOr<CallProfile> Profile(const GemmProblem& problem) = 0;
 
   // One launch. `outputs` name positions in a.index and b.index; the patterns of D come back in their order.

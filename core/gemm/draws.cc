@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "core/gemm/recovery.h"
@@ -74,6 +75,59 @@ std::vector<uint64_t> DrawCancellingPatterns(FormatId type, int64_t k, int64_t r
     if (k % 2 == 1) patterns[places[k - 1]] = 0;
   }
   return patterns;
+}
+
+namespace {
+
+// Corners, edges and random places.
+std::vector<int64_t> DrawPlaces(int64_t size, int64_t count, std::mt19937_64& random) {
+  count = std::min(size, count);
+  std::set<int64_t> places{0, size - 1};
+  if (count >= 4) places.insert({1, size - 2});
+  while (static_cast<int64_t>(places.size()) < count) places.insert(static_cast<int64_t>(random() % size));
+  return {places.begin(), places.end()};
+}
+
+// Both operands: at two places of each pair B has one value, and A opposite ones.
+void DrawCancelling(const GemmProblem& p, std::mt19937_64& random, DrawnOperands* drawn) {
+  std::vector<int64_t> places(p.k);
+  std::iota(places.begin(), places.end(), 0);
+  for (int64_t i = p.k - 1; i > 0; --i) std::swap(places[i], places[random() % (i + 1)]);
+  const auto pair_up = [&](FormatId type, SparseRows* rows, uint64_t flip) {
+    rows->patterns = DrawPatterns(type, rows->index.size() * p.k, random(), 1);
+    for (size_t r = 0; r < rows->index.size(); ++r) {
+      uint64_t* row = &rows->patterns[r * p.k];
+      for (int64_t i = 0; i + 1 < p.k; i += 2) row[places[i + 1]] = row[places[i]] ^ flip;
+    }
+  };
+  pair_up(p.a_type, &drawn->a, FormatOf(p.a_type).sign_mask());
+  pair_up(p.b_type, &drawn->b, 0);
+}
+
+}  // namespace
+
+DrawnOperands DrawOperands(const GemmProblem& p, int64_t side, uint64_t seed, int draw) {
+  constexpr int64_t kMostElements = int64_t{1} << 21;  // of the longer side
+  std::mt19937_64 random(seed);
+  const auto other = [&](int64_t size) {  // places of the other side, where this one has `size`
+    const int64_t wanted = side * side / std::min(size, side);
+    return std::clamp<int64_t>(kMostElements / p.k, std::min<int64_t>(wanted, 2 * side), std::max(side, wanted));
+  };
+  DrawnOperands drawn;
+  drawn.a.index = DrawPlaces(p.m, p.n < side ? other(p.n) : side, random);
+  drawn.b.index = DrawPlaces(p.n, p.m < side ? other(p.m) : side, random);
+  if (draw % 4 == 3) {
+    DrawCancelling(p, random, &drawn);
+  } else {
+    drawn.a.patterns = DrawPatterns(p.a_type, drawn.a.index.size() * p.k, random(), draw % 4);
+    drawn.b.patterns = DrawPatterns(p.b_type, drawn.b.index.size() * p.k, random(), draw % 4);
+  }
+  for (size_t i = 0; i < drawn.a.index.size(); ++i) {
+    for (size_t j = 0; j < drawn.b.index.size(); ++j) {
+      drawn.outputs.push_back({static_cast<int64_t>(i), static_cast<int64_t>(j)});
+    }
+  }
+  return drawn;
 }
 
 std::vector<uint64_t> DrawTiePatterns(FormatId type, FormatId output, int64_t k, int64_t rows, uint64_t seed) {

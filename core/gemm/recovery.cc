@@ -112,17 +112,7 @@ class Investigation {
 
   // --- random operands ---
 
-  std::vector<int64_t> SampleSide(int64_t size) {
-    std::set<int64_t> places{0, size - 1};
-    const int64_t count = std::min<int64_t>(size, options_.sample_side);
-    if (count >= 4) places.insert({1, size - 2});
-    while (static_cast<int64_t>(places.size()) < count) places.insert(Random(0, size - 1));
-    return {places.begin(), places.end()};
-  }
-
-  struct Draw {
-    SparseRows a, b;
-    std::vector<Output> outputs;
+  struct Draw : DrawnOperands {
     std::vector<uint64_t> library;
   };
 
@@ -143,18 +133,12 @@ class Investigation {
   }
 
   absl::StatusOr<Draw> Launch(int kind, bool repeat_rows) {
-    Draw draw;
-    draw.a.index = SampleSide(problem_.m), draw.b.index = SampleSide(problem_.n);
-    const auto fill = [&](FormatId type, size_t rows) {
-      if (!repeat_rows) return DrawPatterns(type, rows * problem_.k, random_(), kind);
-      const std::vector<uint64_t> row = DrawPatterns(type, problem_.k, random_(), kind);
-      std::vector<uint64_t> all;
-      for (size_t i = 0; i < rows; ++i) all.insert(all.end(), row.begin(), row.end());
-      return all;
-    };
-    draw.a.patterns = fill(problem_.a_type, draw.a.index.size());
-    draw.b.patterns = fill(problem_.b_type, draw.b.index.size());
-    draw.outputs = Grid(draw.a.index.size(), draw.b.index.size());
+    Draw draw{DrawOperands(problem_, options_.sample_side, random_(), kind)};
+    if (repeat_rows) {
+      for (SparseRows* rows : {&draw.a, &draw.b}) {
+        for (size_t i = problem_.k; i < rows->patterns.size(); ++i) rows->patterns[i] = rows->patterns[i - problem_.k];
+      }
+    }
     if (absl::Status status = Ask(&draw); !status.ok()) return status;
     return draw;
   }

@@ -50,6 +50,17 @@ absl::StatusOr<Plan> CompileDefective(const GemmDesc& desc, int64_t k, int64_t s
 // Random operands for validation. `draw` chooses among distributions: near one, many magnitudes, few distinct values.
 std::vector<uint64_t> DrawPatterns(FormatId type, int64_t count, uint64_t seed, int draw);
 
+// Operands for one comparison of a problem's library with its descriptor.
+struct DrawnOperands {
+  SparseRows a, b;
+  std::vector<Output> outputs;  // all pairs of the listed rows
+};
+
+// Rows of A and B with corners and edges among them, about `side` each, more of one where the other has fewer, as far
+// as k allows. `draw` chooses among the distributions of DrawPatterns and one whose products cancel in pairs, so that
+// what comes out is what roundings leave: any other order of sums shows in nearly every output.
+DrawnOperands DrawOperands(const GemmProblem& problem, int64_t side, uint64_t seed, int draw);
+
 // Rows of two values each, whose products with 2^64 are -2^127 and 2^128: whether a product was rounded before it was
 // added shows, though products of this type are exact within the accumulator's range. For bf16 and f32.
 std::vector<uint64_t> DrawEdgePatterns(FormatId type, int64_t k, int64_t rows, uint64_t seed);

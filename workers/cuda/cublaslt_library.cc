@@ -1,15 +1,18 @@
 #include "workers/cuda/cublaslt_library.h"
 
 #include <cublasLt.h>
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/gemm/operand.h"
+#include "workers/cuda/kernels/place_rows.h"
 
 namespace samebits::workers {
 namespace {
@@ -28,8 +31,11 @@ absl::StatusOr<void*> OpenLibrary(const char* variable, std::vector<const char*>
 // The functions used, by name.
 struct Api {
 #define SAMEBITS_CUDA_FUNCTIONS(X)                                                                                   \
-  X(cudaSetDevice) X(cudaDeviceGetAttribute) X(cudaMalloc) X(cudaFree) X(cudaMemcpy) X(cudaMemset)                  \
-  X(cudaDeviceSynchronize) X(cudaGetErrorString)
+  X(cudaSetDevice) X(cudaDeviceGetAttribute) X(cudaMalloc) X(cudaFree) X(cudaMallocHost) X(cudaFreeHost)            \
+  X(cudaMemcpyAsync) X(cudaMemsetAsync) X(cudaStreamCreateWithFlags) X(cudaStreamDestroy) X(cudaStreamSynchronize)  \
+  X(cudaGetErrorString)
+#define SAMEBITS_DRIVER_FUNCTIONS(X)                                                                                 \
+  X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLaunchKernel)
 #define SAMEBITS_BLAS_FUNCTIONS(X)                                                                                   \
   X(cublasLtCreate) X(cublasLtDestroy) X(cublasLtGetVersion) X(cublasLtMatmul) X(cublasLtMatmulDescCreate)          \
   X(cublasLtMatmulDescDestroy) X(cublasLtMatmulDescSetAttribute) X(cublasLtMatrixLayoutCreate)                      \
@@ -37,6 +43,7 @@ struct Api {
   X(cublasLtMatmulPreferenceSetAttribute) X(cublasLtMatmulAlgoGetHeuristic) X(cublasLtMatmulAlgoConfigGetAttribute)
 #define SAMEBITS_DECLARE(name) decltype(&::name) name = nullptr;
   SAMEBITS_CUDA_FUNCTIONS(SAMEBITS_DECLARE)
+  SAMEBITS_DRIVER_FUNCTIONS(SAMEBITS_DECLARE)
   SAMEBITS_BLAS_FUNCTIONS(SAMEBITS_DECLARE)
 #undef SAMEBITS_DECLARE
 
@@ -46,13 +53,17 @@ struct Api {
     const absl::StatusOr<void*> blas =
         OpenLibrary("SAMEBITS_CUBLASLT", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"});
     if (!blas.ok()) return blas.status();
+    const absl::StatusOr<void*> driver = OpenLibrary("SAMEBITS_CUDA_DRIVER", {"libcuda.so.1"});
+    if (!driver.ok()) return driver.status();
     const char* missing = nullptr;
 #define SAMEBITS_FIND(library, function)                                            \
   function = reinterpret_cast<decltype(function)>(dlsym(library, #function));       \
   if (function == nullptr) missing = #function;
 #define SAMEBITS_FIND_CUDA(name) SAMEBITS_FIND(*cuda, name)
 #define SAMEBITS_FIND_BLAS(name) SAMEBITS_FIND(*blas, name)
+#define SAMEBITS_FIND_DRIVER(name) SAMEBITS_FIND(*driver, name)
     SAMEBITS_CUDA_FUNCTIONS(SAMEBITS_FIND_CUDA)
+    SAMEBITS_DRIVER_FUNCTIONS(SAMEBITS_FIND_DRIVER)
     SAMEBITS_BLAS_FUNCTIONS(SAMEBITS_FIND_BLAS)
     return missing == nullptr ? absl::OkStatus() : absl::UnavailableError(absl::StrCat(missing, " is not found"));
   }
@@ -60,6 +71,10 @@ struct Api {
   absl::Status Cuda(cudaError_t error, const char* what) const {
     if (error == cudaSuccess) return absl::OkStatus();
     return absl::InternalError(absl::StrCat(what, ": ", cudaGetErrorString(error)));
+  }
+  static absl::Status Driver(CUresult result, const char* what) {
+    if (result == CUDA_SUCCESS) return absl::OkStatus();
+    return absl::InternalError(absl::StrCat(what, ": driver error ", result));
   }
   static absl::Status Blas(cublasStatus_t status, const char* what) {
     if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
@@ -101,74 +116,207 @@ cudaDataType_t ScaleType(const GemmProblem& p) {
   return p.accumulate_type == FormatId::kF16 ? CUDA_R_16F : CUDA_R_32F;
 }
 
-bool Same(const GemmProblem& x, const GemmProblem& y) {
-  return x.m == y.m && x.n == y.n && x.k == y.k && x.a_type == y.a_type && x.b_type == y.b_type &&
-         x.accumulate_type == y.accumulate_type && x.output_type == y.output_type;
-}
-
 }  // namespace
-
-std::string CublasLtAlgorithm::ToString() const {
-  return absl::StrCat("algorithm ", id, " tile ", tile, " stages ", stages, " split_k ", split_k, " reduction ",
-                      reduction, " swizzle ", swizzle, " custom ", custom, " inner ", inner, " cluster ", cluster);
-}
 
 #define SAMEBITS_RETURN_IF(expression) \
   if (absl::Status status_ = (expression); !status_.ok()) return status_
 
+namespace {
+
+// Memory of the device or the host that grows, and is given back where far less is needed.
+class Buffer {
+ public:
+  Buffer(const Api* api, bool host) : api_(api), host_(host) {}
+  ~Buffer() { Free(); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  uint8_t* data() const { return static_cast<uint8_t*>(data_); }
+
+  absl::Status Reserve(int64_t bytes) {
+    bytes = std::max<int64_t>(bytes, 4096);
+    if (bytes <= capacity_ && (capacity_ < kLarge || bytes > capacity_ / 4)) return absl::OkStatus();
+    Free();
+    const cudaError_t error = host_ ? api_->cudaMallocHost(&data_, bytes) : api_->cudaMalloc(&data_, bytes);
+    SAMEBITS_RETURN_IF(api_->Cuda(error, "memory"));
+    capacity_ = bytes;
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr int64_t kLarge = int64_t{1} << 30;
+
+  void Free() {
+    if (data_ != nullptr) (host_ ? api_->cudaFreeHost(data_) : api_->cudaFree(data_));
+    data_ = nullptr;
+    capacity_ = 0;
+  }
+
+  const Api* const api_;
+  const bool host_;
+  void* data_ = nullptr;
+  int64_t capacity_ = 0;
+};
+
+int WidthIndex(int64_t bytes) { return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3; }
+
+template <typename Element>
+void Pack(const std::vector<uint64_t>& patterns, uint8_t* to) {
+  Element* out = reinterpret_cast<Element*>(to);
+  for (size_t i = 0; i < patterns.size(); ++i) out[i] = static_cast<Element>(patterns[i]);
+}
+
+template <typename Element>
+void Unpack(const uint8_t* from, std::vector<uint64_t>* patterns) {
+  const Element* in = reinterpret_cast<const Element*>(from);
+  for (size_t i = 0; i < patterns->size(); ++i) (*patterns)[i] = in[i];
+}
+
+int64_t Aligned(int64_t bytes) { return (bytes + 15) / 16 * 16; }
+
+}  // namespace
+
 class CublasLtLibrary::Impl {
  public:
   absl::Status Open(const CublasLtOptions& options) {
+    device_ = options.device;
     workspace_bytes_ = options.workspace_bytes;
     SAMEBITS_RETURN_IF(api_.Load());
-    if (api_.cudaSetDevice(options.device) != cudaSuccess) return absl::UnavailableError("no such CUDA device");
+    if (api_.cudaSetDevice(device_) != cudaSuccess) return absl::UnavailableError("no such CUDA device");
     int major = 0, minor = 0;
-    SAMEBITS_RETURN_IF(Attribute(cudaDevAttrComputeCapabilityMajor, options.device, &major));
-    SAMEBITS_RETURN_IF(Attribute(cudaDevAttrComputeCapabilityMinor, options.device, &minor));
-    SAMEBITS_RETURN_IF(Attribute(cudaDevAttrMultiProcessorCount, options.device, &multiprocessors_));
+    SAMEBITS_RETURN_IF(Attribute(cudaDevAttrComputeCapabilityMajor, &major));
+    SAMEBITS_RETURN_IF(Attribute(cudaDevAttrComputeCapabilityMinor, &minor));
+    SAMEBITS_RETURN_IF(Attribute(cudaDevAttrMultiProcessorCount, &multiprocessors_));
     sm_ = 10 * major + minor;
+    SAMEBITS_RETURN_IF(workspace_.Reserve(workspace_bytes_));  // makes the device's context, too
+    SAMEBITS_RETURN_IF(api_.Cuda(api_.cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream"));
     SAMEBITS_RETURN_IF(Api::Blas(api_.cublasLtCreate(&handle_), "cublasLtCreate"));
-    return Allocate(&workspace_, workspace_bytes_);
+    return LoadKernels();
   }
 
   ~Impl() {
     Forget();
-    if (workspace_ != nullptr) api_.cudaFree(workspace_);
+    if (module_ != nullptr) api_.cuModuleUnload(module_);
+    if (stream_ != nullptr) api_.cudaStreamDestroy(stream_);
     if (handle_ != nullptr) api_.cublasLtDestroy(handle_);
   }
 
   int sm() const { return sm_; }
   int multiprocessors() const { return multiprocessors_; }
   int64_t version() const { return static_cast<int64_t>(api_.cublasLtGetVersion()); }
-  const CublasLtAlgorithm& algorithm() const { return algorithm_; }
+  const gemm::Algorithm& algorithm() const { return algorithm_; }
 
   // Makes `problem` the current one: descriptors, the cost model's answer.
   absl::Status Choose(const GemmProblem& problem) {
-    if (problem_ && Same(*problem_, problem)) return absl::OkStatus();
+    if (problem_ && *problem_ == problem) return absl::OkStatus();
     Forget();
+    SAMEBITS_RETURN_IF(api_.Cuda(api_.cudaSetDevice(device_), "cudaSetDevice"));
     SAMEBITS_RETURN_IF(Describe(problem));
     problem_ = problem;
     return absl::OkStatus();
   }
 
-  absl::Status PrepareBuffers() {
-    if (a_ != nullptr) return absl::OkStatus();
-    const GemmProblem& p = *problem_;
-    SAMEBITS_RETURN_IF(AllocateZero(&a_, p.m * p.k * gemm::BytesOf(p.a_type)));
-    SAMEBITS_RETURN_IF(AllocateZero(&b_, p.n * p.k * gemm::BytesOf(p.b_type)));
-    return AllocateZero(&d_, p.m * p.n * gemm::BytesOf(p.output_type));
+  absl::StatusOr<std::vector<uint64_t>> Multiply(const gemm::SparseRows& a, const gemm::SparseRows& b,
+                                                 std::span<const gemm::Output> outputs) {
+    SAMEBITS_RETURN_IF(PrepareBuffers());
+    SAMEBITS_RETURN_IF(Stage(a, b, outputs));
+    SAMEBITS_RETURN_IF(Place(a, b, true));
+    SAMEBITS_RETURN_IF(Run());
+    SAMEBITS_RETURN_IF(Gather(outputs.size()));
+    SAMEBITS_RETURN_IF(Place(a, b, false));
+    SAMEBITS_RETURN_IF(api_.Cuda(api_.cudaStreamSynchronize(stream_), "cublasLtMatmul"));
+    return Collect(outputs.size());
   }
 
-  absl::Status Upload(void* base, FormatId type, const gemm::SparseRows& rows, bool clear) {
-    const int64_t k = problem_->k, width = gemm::BytesOf(type);
-    std::vector<uint8_t> bytes(k * width);
-    for (size_t r = 0; r < rows.index.size(); ++r) {
-      for (int64_t i = 0; i < k; ++i) gemm::StoreElement(bytes, type, i, clear ? 0 : rows.patterns[r * k + i]);
-      uint8_t* target = static_cast<uint8_t*>(base) + rows.index[r] * k * width;
-      SAMEBITS_RETURN_IF(api_.Cuda(api_.cudaMemcpy(target, bytes.data(), bytes.size(), cudaMemcpyHostToDevice), "upload"));
+ private:
+  absl::Status Attribute(cudaDeviceAttr attribute, int* value) {
+    return api_.Cuda(api_.cudaDeviceGetAttribute(value, attribute, device_), "cudaDeviceGetAttribute");
+  }
+
+  absl::Status LoadKernels() {
+    SAMEBITS_RETURN_IF(Api::Driver(api_.cuModuleLoadData(&module_, PlaceRowsPtx().c_str()), "kernels"));
+    for (int i = 0; i < 4; ++i) {
+      const std::string scatter = absl::StrCat("scatter_", 1 << i), gather = absl::StrCat("gather_", 1 << i);
+      SAMEBITS_RETURN_IF(Api::Driver(api_.cuModuleGetFunction(&scatter_[i], module_, scatter.c_str()), "kernels"));
+      SAMEBITS_RETURN_IF(Api::Driver(api_.cuModuleGetFunction(&gather_[i], module_, gather.c_str()), "kernels"));
     }
     return absl::OkStatus();
   }
+
+  absl::Status Launch(CUfunction kernel, int64_t threads, std::vector<uint64_t> arguments) {
+    std::vector<void*> pointers;
+    for (uint64_t& argument : arguments) pointers.push_back(&argument);
+    const unsigned blocks = static_cast<unsigned>(std::clamp<int64_t>((threads + 255) / 256, 1, 8192));
+    return Api::Driver(api_.cuLaunchKernel(kernel, blocks, 1, 1, 256, 1, 1, 0, stream_, pointers.data(), nullptr), "launch");
+  }
+
+  absl::Status Clear(const Buffer& buffer, int value, int64_t bytes) {
+    return api_.Cuda(api_.cudaMemsetAsync(buffer.data(), value, bytes, stream_), "cudaMemset");
+  }
+
+  int64_t OutputBytes() const { return problem_->m * problem_->n * gemm::BytesOf(problem_->output_type); }
+
+  absl::Status PrepareBuffers() {
+    if (prepared_) return absl::OkStatus();
+    const GemmProblem& p = *problem_;
+    const int64_t a_bytes = p.m * p.k * gemm::BytesOf(p.a_type), b_bytes = p.n * p.k * gemm::BytesOf(p.b_type);
+    SAMEBITS_RETURN_IF(a_.Reserve(a_bytes));
+    SAMEBITS_RETURN_IF(b_.Reserve(b_bytes));
+    SAMEBITS_RETURN_IF(d_.Reserve(OutputBytes()));
+    SAMEBITS_RETURN_IF(Clear(a_, 0, a_bytes));
+    SAMEBITS_RETURN_IF(Clear(b_, 0, b_bytes));
+    prepared_ = true;
+    return absl::OkStatus();
+  }
+
+  // Copies to the device, one after the other: rows' numbers and rows of A and of B, places of outputs in D.
+  absl::Status Stage(const gemm::SparseRows& a, const gemm::SparseRows& b, std::span<const gemm::Output> outputs) {
+    const int64_t a_bytes = a.patterns.size() * gemm::BytesOf(problem_->a_type);
+    const int64_t b_bytes = b.patterns.size() * gemm::BytesOf(problem_->b_type);
+    a_index_at_ = 0;
+    b_index_at_ = Aligned(8 * a.index.size());
+    places_at_ = b_index_at_ + Aligned(8 * b.index.size());
+    a_rows_at_ = places_at_ + Aligned(8 * outputs.size());
+    b_rows_at_ = a_rows_at_ + Aligned(a_bytes);
+    const int64_t bytes = b_rows_at_ + Aligned(b_bytes);
+    SAMEBITS_RETURN_IF(host_.Reserve(bytes));
+    SAMEBITS_RETURN_IF(staged_.Reserve(bytes));
+    std::copy(a.index.begin(), a.index.end(), reinterpret_cast<int64_t*>(host_.data() + a_index_at_));
+    std::copy(b.index.begin(), b.index.end(), reinterpret_cast<int64_t*>(host_.data() + b_index_at_));
+    int64_t* places = reinterpret_cast<int64_t*>(host_.data() + places_at_);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      places[i] = a.index[outputs[i].row] * problem_->n + b.index[outputs[i].column];
+    }
+    PackRows(a, problem_->a_type, host_.data() + a_rows_at_);
+    PackRows(b, problem_->b_type, host_.data() + b_rows_at_);
+    return api_.Cuda(api_.cudaMemcpyAsync(staged_.data(), host_.data(), bytes, cudaMemcpyHostToDevice, stream_), "upload");
+  }
+
+  static void PackRows(const gemm::SparseRows& rows, FormatId type, uint8_t* to) {
+    static constexpr void (*kPack[])(const std::vector<uint64_t>&, uint8_t*) = {Pack<uint8_t>, Pack<uint16_t>,
+                                                                                Pack<uint32_t>, Pack<uint64_t>};
+    kPack[WidthIndex(gemm::BytesOf(type))](rows.patterns, to);
+  }
+
+  // Puts the staged rows in their places, or zeros there.
+  absl::Status Place(const gemm::SparseRows& a, const gemm::SparseRows& b, bool rows) {
+    const GemmProblem& p = *problem_;
+    SAMEBITS_RETURN_IF(Scatter(a_, p.a_type, rows ? staged_.data() + a_rows_at_ : nullptr, a_index_at_, a.index.size(),
+                               p.a_contiguous(), p.m));
+    return Scatter(b_, p.b_type, rows ? staged_.data() + b_rows_at_ : nullptr, b_index_at_, b.index.size(),
+                   p.b_contiguous(), p.n);
+  }
+
+  absl::Status Scatter(const Buffer& to, FormatId type, const uint8_t* from, int64_t index_at, int64_t rows,
+                       bool contiguous, int64_t side) {
+    const int64_t k = problem_->k, count = rows * k;
+    const uint64_t row_stride = contiguous ? k : 1, k_stride = contiguous ? 1 : side;
+    return Launch(scatter_[WidthIndex(gemm::BytesOf(type))], count,
+                  {Address(to.data()), Address(from), Address(staged_.data() + index_at), static_cast<uint64_t>(count),
+                   static_cast<uint64_t>(k), row_stride, k_stride});
+  }
+
+  static uint64_t Address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
   absl::Status Run() {
     const GemmProblem& p = *problem_;
@@ -178,65 +326,49 @@ class CublasLtLibrary::Impl {
     const void *alpha = &one, *beta = &zero;
     if (p.accumulate_type == FormatId::kF64) alpha = &one64, beta = &zero64;
     if (p.accumulate_type == FormatId::kF16) alpha = &one16, beta = &zero16;
-    // what is not written shows as NaN
-    SAMEBITS_RETURN_IF(api_.Cuda(api_.cudaMemset(d_, 0xff, p.m * p.n * gemm::BytesOf(p.output_type)), "cudaMemset"));
-    // column-major: D^T (n x m) = B^T' * A^T
-    SAMEBITS_RETURN_IF(Api::Blas(api_.cublasLtMatmul(handle_, operation_, alpha, b_, layout_b_, a_, layout_a_, beta, d_,
-                                                     layout_d_, d_, layout_d_, &chosen_, workspace_, workspace_bytes_,
-                                                     nullptr),
-                                 "cublasLtMatmul"));
-    return api_.Cuda(api_.cudaDeviceSynchronize(), "cublasLtMatmul");
+    SAMEBITS_RETURN_IF(Clear(d_, 0xff, OutputBytes()));  // what is not written shows as NaN
+    // column-major: D^T (n x m) = op(B) * op(A)
+    return Api::Blas(api_.cublasLtMatmul(handle_, operation_, alpha, b_.data(), layout_b_, a_.data(), layout_a_, beta,
+                                         d_.data(), layout_d_, d_.data(), layout_d_, &chosen_, workspace_.data(),
+                                         workspace_bytes_, stream_),
+                     "cublasLtMatmul");
   }
 
-  absl::StatusOr<std::vector<uint64_t>> Download(const gemm::SparseRows& a, const gemm::SparseRows& b,
-                                                 std::span<const gemm::Output> outputs) {
-    const int64_t width = gemm::BytesOf(problem_->output_type), n = problem_->n;
-    std::vector<uint64_t> patterns(outputs.size());
-    std::vector<uint8_t> row(n * width);
-    int64_t loaded = -1;
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const int64_t r = a.index[outputs[i].row], c = b.index[outputs[i].column];
-      if (r != loaded) {
-        const uint8_t* source = static_cast<const uint8_t*>(d_) + r * n * width;
-        SAMEBITS_RETURN_IF(api_.Cuda(api_.cudaMemcpy(row.data(), source, row.size(), cudaMemcpyDeviceToHost), "download"));
-        loaded = r;
-      }
-      patterns[i] = gemm::LoadElement(row, problem_->output_type, c);
-    }
+  absl::Status Gather(int64_t count) {
+    const int64_t width = gemm::BytesOf(problem_->output_type);
+    SAMEBITS_RETURN_IF(gathered_.Reserve(count * width));
+    SAMEBITS_RETURN_IF(results_.Reserve(count * width));
+    SAMEBITS_RETURN_IF(Launch(gather_[WidthIndex(width)], count,
+                              {Address(gathered_.data()), Address(d_.data()), Address(staged_.data() + places_at_),
+                               static_cast<uint64_t>(count)}));
+    return api_.Cuda(
+        api_.cudaMemcpyAsync(results_.data(), gathered_.data(), count * width, cudaMemcpyDeviceToHost, stream_), "download");
+  }
+
+  std::vector<uint64_t> Collect(size_t count) const {
+    static constexpr void (*kUnpack[])(const uint8_t*, std::vector<uint64_t>*) = {Unpack<uint8_t>, Unpack<uint16_t>,
+                                                                                  Unpack<uint32_t>, Unpack<uint64_t>};
+    std::vector<uint64_t> patterns(count);
+    kUnpack[WidthIndex(gemm::BytesOf(problem_->output_type))](results_.data(), &patterns);
     return patterns;
-  }
-
-  void* a() const { return a_; }
-  void* b() const { return b_; }
-
- private:
-  absl::Status Attribute(cudaDeviceAttr attribute, int device, int* value) {
-    return api_.Cuda(api_.cudaDeviceGetAttribute(value, attribute, device), "cudaDeviceGetAttribute");
-  }
-  absl::Status Allocate(void** memory, int64_t bytes) {
-    return api_.Cuda(api_.cudaMalloc(memory, std::max<int64_t>(bytes, 256)), "cudaMalloc");
-  }
-  absl::Status AllocateZero(void** memory, int64_t bytes) {
-    SAMEBITS_RETURN_IF(Allocate(memory, bytes));
-    return api_.Cuda(api_.cudaMemset(*memory, 0, bytes), "cudaMemset");
   }
 
   absl::Status Describe(const GemmProblem& p) {
     const auto a = DataType(p.a_type), b = DataType(p.b_type), d = DataType(p.output_type);
     if (!a || !b || !d) return absl::UnimplementedError("a type that cuBLASLt does not have");
     SAMEBITS_RETURN_IF(Api::Blas(api_.cublasLtMatmulDescCreate(&operation_, ComputeType(p), ScaleType(p)), "describe"));
-    const cublasOperation_t transposed = CUBLAS_OP_T, plain = CUBLAS_OP_N;
-    SAMEBITS_RETURN_IF(SetOperation(CUBLASLT_MATMUL_DESC_TRANSA, transposed));
-    SAMEBITS_RETURN_IF(SetOperation(CUBLASLT_MATMUL_DESC_TRANSB, plain));
-    SAMEBITS_RETURN_IF(Layout(&layout_b_, *b, p.k, p.n));
-    SAMEBITS_RETURN_IF(Layout(&layout_a_, *a, p.k, p.m));
-    SAMEBITS_RETURN_IF(Layout(&layout_d_, *d, p.n, p.m));
+    SAMEBITS_RETURN_IF(SetOperation(CUBLASLT_MATMUL_DESC_TRANSA, p.b_contiguous() ? CUBLAS_OP_T : CUBLAS_OP_N));
+    SAMEBITS_RETURN_IF(SetOperation(CUBLASLT_MATMUL_DESC_TRANSB, p.a_contiguous() ? CUBLAS_OP_N : CUBLAS_OP_T));
+    SAMEBITS_RETURN_IF(p.b_contiguous() ? Matrix(&layout_b_, *b, p.k, p.n) : Matrix(&layout_b_, *b, p.n, p.k));
+    SAMEBITS_RETURN_IF(p.a_contiguous() ? Matrix(&layout_a_, *a, p.k, p.m) : Matrix(&layout_a_, *a, p.m, p.k));
+    SAMEBITS_RETURN_IF(Matrix(&layout_d_, *d, p.n, p.m));
     return AskCostModel();
   }
   absl::Status SetOperation(cublasLtMatmulDescAttributes_t attribute, cublasOperation_t operation) {
     return Api::Blas(api_.cublasLtMatmulDescSetAttribute(operation_, attribute, &operation, sizeof(operation)), "describe");
   }
-  absl::Status Layout(cublasLtMatrixLayout_t* layout, cudaDataType_t type, int64_t rows, int64_t columns) {
+  // Column-major, without padding.
+  absl::Status Matrix(cublasLtMatrixLayout_t* layout, cudaDataType_t type, int64_t rows, int64_t columns) {
     return Api::Blas(api_.cublasLtMatrixLayoutCreate(layout, type, rows, columns, rows), "layout");
   }
 
@@ -260,31 +392,32 @@ class CublasLtLibrary::Impl {
     chosen_ = answer.algo;
     algorithm_ = {};
     algorithm_.workspace_bytes = static_cast<int64_t>(answer.workspaceSize);
-    for (const auto& [attribute, value] :
-         {std::pair{CUBLASLT_ALGO_CONFIG_ID, &algorithm_.id}, {CUBLASLT_ALGO_CONFIG_TILE_ID, &algorithm_.tile},
-          {CUBLASLT_ALGO_CONFIG_STAGES_ID, &algorithm_.stages}, {CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &algorithm_.split_k},
-          {CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &algorithm_.reduction},
-          {CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, &algorithm_.swizzle},
-          {CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, &algorithm_.custom}}) {
-      size_t written = 0;
-      api_.cublasLtMatmulAlgoConfigGetAttribute(&chosen_, attribute, value, sizeof(*value), &written);
-    }
-    uint16_t narrow = 0;
-    size_t written = 0;
-    api_.cublasLtMatmulAlgoConfigGetAttribute(&chosen_, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, &narrow, sizeof(narrow), &written);
-    algorithm_.inner = narrow;
-    narrow = 0;
-    api_.cublasLtMatmulAlgoConfigGetAttribute(&chosen_, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, &narrow, sizeof(narrow), &written);
-    algorithm_.cluster = narrow;
+    ReadAlgorithm();
     return absl::OkStatus();
+  }
+
+  template <typename Number>
+  int64_t Read(cublasLtMatmulAlgoConfigAttributes_t attribute) {
+    Number value = 0;
+    size_t written = 0;
+    api_.cublasLtMatmulAlgoConfigGetAttribute(&chosen_, attribute, &value, sizeof(value), &written);
+    return static_cast<int64_t>(value);
+  }
+  void ReadAlgorithm() {
+    algorithm_.id = Read<int32_t>(CUBLASLT_ALGO_CONFIG_ID);
+    algorithm_.tile = Read<uint32_t>(CUBLASLT_ALGO_CONFIG_TILE_ID);
+    algorithm_.stages = Read<uint32_t>(CUBLASLT_ALGO_CONFIG_STAGES_ID);
+    algorithm_.splits = Read<uint32_t>(CUBLASLT_ALGO_CONFIG_SPLITK_NUM);
+    algorithm_.reduction = Read<uint32_t>(CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME);
+    algorithm_.swizzle = Read<uint32_t>(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING);
+    algorithm_.custom = Read<uint32_t>(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION);
+    algorithm_.inner = Read<uint16_t>(CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID);
+    algorithm_.cluster = Read<uint16_t>(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID);
   }
 
   void Forget() {
     problem_.reset();
-    for (void** memory : {&a_, &b_, &d_}) {
-      if (*memory != nullptr) api_.cudaFree(*memory);
-      *memory = nullptr;
-    }
+    prepared_ = false;
     for (cublasLtMatrixLayout_t* layout : {&layout_a_, &layout_b_, &layout_d_}) {
       if (*layout != nullptr) api_.cublasLtMatrixLayoutDestroy(*layout);
       *layout = nullptr;
@@ -294,16 +427,21 @@ class CublasLtLibrary::Impl {
   }
 
   Api api_;
-  int sm_ = 0, multiprocessors_ = 0;
+  int device_ = 0, sm_ = 0, multiprocessors_ = 0;
   int64_t workspace_bytes_ = 0;
   cublasLtHandle_t handle_ = nullptr;
-  void* workspace_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  CUmodule module_ = nullptr;
+  CUfunction scatter_[4] = {}, gather_[4] = {};  // by element width: 1, 2, 4, 8 bytes
   std::optional<GemmProblem> problem_;
-  CublasLtAlgorithm algorithm_;
+  bool prepared_ = false;  // the buffers are large enough, and the operands zero
+  gemm::Algorithm algorithm_;
   cublasLtMatmulAlgo_t chosen_{};
   cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatrixLayout_t layout_a_ = nullptr, layout_b_ = nullptr, layout_d_ = nullptr;
-  void *a_ = nullptr, *b_ = nullptr, *d_ = nullptr;
+  Buffer workspace_{&api_, false}, a_{&api_, false}, b_{&api_, false}, d_{&api_, false};
+  Buffer staged_{&api_, false}, gathered_{&api_, false}, host_{&api_, true}, results_{&api_, true};
+  int64_t a_index_at_ = 0, b_index_at_ = 0, places_at_ = 0, a_rows_at_ = 0, b_rows_at_ = 0;  // in the staged bytes
 };
 
 CublasLtLibrary::CublasLtLibrary(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -319,17 +457,17 @@ int CublasLtLibrary::sm() const { return impl_->sm(); }
 int CublasLtLibrary::multiprocessors() const { return impl_->multiprocessors(); }
 int64_t CublasLtLibrary::version() const { return impl_->version(); }
 
-absl::StatusOr<CublasLtAlgorithm> CublasLtLibrary::Algorithm(const gemm::GemmProblem& problem) {
+absl::StatusOr<gemm::Algorithm> CublasLtLibrary::Choose(const gemm::GemmProblem& problem) {
   SAMEBITS_RETURN_IF(impl_->Choose(problem));
   return impl_->algorithm();
 }
 
 absl::StatusOr<gemm::CallProfile> CublasLtLibrary::Profile(const gemm::GemmProblem& problem) {
-  const absl::StatusOr<CublasLtAlgorithm> algorithm = Algorithm(problem);
+  const absl::StatusOr<gemm::Algorithm> algorithm = Choose(problem);
   if (!algorithm.ok()) return algorithm.status();
   gemm::CallProfile profile;
-  profile.kernel = algorithm->ToString();
-  profile.kernels = algorithm->split_k > 1 ? 2 : 1;
+  profile.kernel = gemm::ToText(*algorithm);
+  profile.kernels = algorithm->splits > 1 ? 2 : 1;
   profile.instruction = sm() == 90   ? gemm::Instruction::kWgmma
                         : sm() >= 100 ? gemm::Instruction::kTcgen05
                                       : gemm::Instruction::kMma;
@@ -342,15 +480,7 @@ absl::StatusOr<std::vector<uint64_t>> CublasLtLibrary::Multiply(const gemm::Gemm
                                                                 const gemm::SparseRows& a, const gemm::SparseRows& b,
                                                                 std::span<const gemm::Output> outputs) {
   SAMEBITS_RETURN_IF(impl_->Choose(problem));
-  SAMEBITS_RETURN_IF(impl_->PrepareBuffers());
-  SAMEBITS_RETURN_IF(impl_->Upload(impl_->a(), problem.a_type, a, false));
-  SAMEBITS_RETURN_IF(impl_->Upload(impl_->b(), problem.b_type, b, false));
-  SAMEBITS_RETURN_IF(impl_->Run());
-  absl::StatusOr<std::vector<uint64_t>> results = impl_->Download(a, b, outputs);
-  SAMEBITS_RETURN_IF(results.status());
-  SAMEBITS_RETURN_IF(impl_->Upload(impl_->a(), problem.a_type, a, true));
-  SAMEBITS_RETURN_IF(impl_->Upload(impl_->b(), problem.b_type, b, true));
-  return results;
+  return impl_->Multiply(a, b, outputs);
 }
 
 }  // namespace samebits::workers

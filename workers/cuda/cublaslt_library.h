@@ -19,15 +19,8 @@ struct CublasLtOptions {
   int64_t workspace_bytes = 32 << 20;
 };
 
-// The cost model's answer for one problem.
-struct CublasLtAlgorithm {
-  uint32_t id = 0, tile = 0, stages = 0, split_k = 0, reduction = 0, swizzle = 0, custom = 0, inner = 0, cluster = 0;
-  int64_t workspace_bytes = 0;
-  std::string ToString() const;
-};
-
-// Not thread-safe. Operands lie on the device as the row-major rows that the interface speaks of, which is cuBLAS's
-// layout TN; alpha is 1 and beta 0. Device memory of the last problem is kept.
+// Not thread-safe; several may be used at once, each with a stream and memory of its own. Alpha is 1 and beta 0; leading
+// dimensions are without padding. Device memory of the last problem is kept.
 class CublasLtLibrary : public gemm::BlackBox {
  public:
   // UNAVAILABLE where a library or a device is missing.
@@ -37,8 +30,7 @@ class CublasLtLibrary : public gemm::BlackBox {
   int sm() const override;
   int multiprocessors() const;
   int64_t version() const;  // of cuBLASLt: 130100 for 13.1.0
-  absl::StatusOr<CublasLtAlgorithm> Algorithm(const gemm::GemmProblem& problem);
-
+  absl::StatusOr<gemm::Algorithm> Choose(const gemm::GemmProblem& problem) override;
   absl::StatusOr<gemm::CallProfile> Profile(const gemm::GemmProblem& problem) override;
   absl::StatusOr<std::vector<uint64_t>> Multiply(const gemm::GemmProblem& problem, const gemm::SparseRows& a,
                                                  const gemm::SparseRows& b,
