@@ -62,7 +62,8 @@ ProblemKind KindOfProblem(const GemmProblem& p) {
   return {p.a_type, p.b_type, p.accumulate_type, p.output_type, p.layout};
 }
 
-int32_t ProfileBuilder::IndexOf(const Algorithm& algorithm) {
+int32_t ProfileBuilder::IndexOf(Algorithm algorithm) {
+  algorithm.workspace_bytes = 0;  // follows from the shape
   const auto [place, fresh] = index_.emplace(ToText(algorithm), static_cast<int32_t>(profile_.algorithms.size()));
   if (fresh) profile_.algorithms.push_back(algorithm);
   return place->second;

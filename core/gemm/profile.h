@@ -66,7 +66,7 @@ struct ArchProfile {
   int64_t library_version = 0;  // 130100 for 13.1.0
   std::string driver;
   int64_t workspace_bytes = 0;
-  std::vector<Algorithm> algorithms;  // each once
+  std::vector<Algorithm> algorithms;  // each once; without the workspace, which follows from the shape
   std::map<std::string, RuleEntry> entries;
   std::map<ProblemKind, ProfileSection> sections;
 };
@@ -81,7 +81,7 @@ class ProfileBuilder {
   ArchProfile Build(const RuleBook& book) &&;
 
  private:
-  int32_t IndexOf(const Algorithm& algorithm);
+  int32_t IndexOf(Algorithm algorithm);
   ArchProfile profile_;
   std::map<std::string, int32_t> index_;
 };

@@ -34,6 +34,17 @@ std::vector<GemmRule> Joined(const std::vector<GemmRule>& rules) {
   return joined;
 }
 
+// A kind without types and layout.
+std::string CoreOf(const std::string& kind) { return kind.substr(kind.find(" id=")); }
+
+// The rule for other types of the same width.
+GemmRule Retyped(GemmRule rule, const GemmProblem& p) {
+  GemmDesc& d = rule.base;
+  for (FormatId* type : {&d.partial_type, &d.merge_type}) *type = *type == d.accumulate_type ? p.accumulate_type : p.output_type;
+  d.a_type = p.a_type, d.b_type = p.b_type, d.accumulate_type = p.accumulate_type, d.output_type = p.output_type;
+  return rule;
+}
+
 }  // namespace
 
 std::string KindOf(const GemmProblem& p, const Algorithm& a, bool fine) {
@@ -46,10 +57,10 @@ std::string KindOf(const GemmProblem& p, const Algorithm& a, bool fine) {
 std::vector<GemmDesc> RuleBook::Candidates(const GemmProblem& problem, const Algorithm& algorithm, size_t most) const {
   std::vector<Scored> rules;
   {
+    const std::string kind = KindOf(problem, algorithm);
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = kinds_.find(KindOf(problem, algorithm));
-    if (found == kinds_.end()) return {};
-    rules = found->second.rules;
+    const auto found = kinds_.find(kind);
+    rules = found != kinds_.end() ? found->second.rules : Borrowed(problem, CoreOf(kind));
   }
   std::stable_sort(rules.begin(), rules.end(), [](const Scored& x, const Scored& y) {
     return x.hits - 2 * x.misses > y.hits - 2 * y.misses;
@@ -63,6 +74,19 @@ std::vector<GemmDesc> RuleBook::Candidates(const GemmProblem& problem, const Alg
     if (descs.size() == most) break;
   }
   return descs;
+}
+
+std::vector<RuleBook::Scored> RuleBook::Borrowed(const GemmProblem& problem, const std::string& core) const {
+  std::vector<Scored> rules;
+  for (const auto& [name, kind] : kinds_) {
+    if (CoreOf(name) != core) continue;
+    for (const Scored& scored : kind.rules) {
+      const GemmDesc& base = scored.rule.base;
+      if (FormatOf(base.a_type).bits != FormatOf(problem.a_type).bits || base.accumulate_type != problem.accumulate_type) break;
+      if (scored.misses == 0) rules.push_back({Retyped(scored.rule, problem), scored.hits, 0});
+    }
+  }
+  return rules;
 }
 
 void RuleBook::Learn(const GemmProblem& problem, const Algorithm& algorithm, const GemmDesc& desc) {

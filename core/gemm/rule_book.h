@@ -26,7 +26,8 @@ struct RuleEntry {
 // Thread-safe.
 class RuleBook {
  public:
-  // Descriptors that rules of this kind give, the likeliest first, at most `most`; of different forms at problem.k.
+  // Descriptors that rules of this kind give (of the same kind with other types or layouts, where it is new), the
+  // likeliest first, at most `most`; of different forms at problem.k.
   std::vector<GemmDesc> Candidates(const GemmProblem& problem, const Algorithm& algorithm, size_t most) const;
 
   // `desc` is what the library did; valid for problem.k.
@@ -52,6 +53,7 @@ class RuleBook {
     std::vector<Scored> rules;
     std::vector<Seen> seen;
   };
+  std::vector<Scored> Borrowed(const GemmProblem& problem, const std::string& core) const;
   static std::vector<GemmRule> Agreeing(const std::vector<GemmRule>& rules, const std::vector<const Seen*>& seen);
 
   mutable std::mutex mutex_;

@@ -8,6 +8,8 @@
 // starts with the rules of an earlier profile. --simulated surveys the simulated library, without a GPU. DIR gets
 // survey.jsonl (one object a shape), profile.txt, record.json; tables go to standard output.
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -168,17 +170,24 @@ class Program {
       status = Given();
     } else {
       if (flags_.models) status = Models();
+      WriteProfile();
       if (status.ok()) status = Random();
     }
     WalkUnexplained();
-    const gemm::ArchProfile profile = std::move(builder).Build(book_);
-    std::ofstream(flags_.out + "/profile.txt") << gemm::ToText(profile);
+    const gemm::ArchProfile profile = WriteProfile();
     std::printf("profile: %zu kinds of answers with rules, %zu answers\n", profile.entries.size(), profile.algorithms.size());
     WriteRecord(profile);
     return status;
   }
 
  private:
+  gemm::ArchProfile WriteProfile() {
+    gemm::ArchProfile profile = gemm::ProfileBuilder(*builder_).Build(book_);
+    std::ofstream(flags_.out + "/profile.txt") << gemm::ToText(profile);
+    jsonl_.flush();
+    return profile;
+  }
+
   absl::StatusOr<std::unique_ptr<gemm::BlackBox>> Open() {
     if (flags_.simulated) return std::make_unique<gemm::SimulatedCostModel>();
     auto library = workers::CublasLtLibrary::Open({0, flags_.workspace});
@@ -416,6 +425,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: see the head of gemm_survey_main.cc\n");
     return 2;
   }
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);  // large operands come and go; the pages stay
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
   const absl::Status status = samebits::device_test::Program(flags).Run();
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
