@@ -22,6 +22,7 @@
 #include "server/rpc/call_gate.h"
 #include "server/rpc/job_services.h"
 #include "server/rpc/kernel_service.h"
+#include "server/status/collect.h"
 #include "server/verify/verify.h"
 #include "storage/memory/memory_fleet_store.h"
 #include "storage/memory/memory_job_store.h"
@@ -99,6 +100,7 @@ class ServerImpl : public Server {
   absl::Status StartRegistry();
   void StartDispatcher();
   Levels ReadLevels();
+  std::string Page();
   absl::Status StartMetrics();
   absl::Status StartGrpc();
   void Drain();
@@ -116,6 +118,7 @@ class ServerImpl : public Server {
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> grpc_;
   std::string address_;
+  const absl::Time start_time_ = absl::Now();
   absl::Mutex mutex_;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
@@ -168,10 +171,18 @@ Levels ServerImpl::ReadLevels() {
   return levels;
 }
 
+std::string ServerImpl::Page() {
+  StatusData data = CollectStatus(*dispatcher_, ReadLevels(), metrics_);
+  data.address = address_;
+  data.signature_version = registry_->checker().SignatureVersion();
+  data.uptime = absl::Now() - start_time_;
+  return RenderStatusPage(data);
+}
+
 absl::Status ServerImpl::StartMetrics() {
   if (config_.metrics_listen.empty()) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<MetricsEndpoint>> endpoint = MetricsEndpoint::Start(
-      config_.metrics_listen, metrics_, metrics_.MakeLevels([this] { return ReadLevels(); }));
+      config_.metrics_listen, metrics_, metrics_.MakeLevels([this] { return ReadLevels(); }), [this] { return Page(); });
   if (!endpoint.ok()) return endpoint.status();
   endpoint_ = *std::move(endpoint);
   return absl::OkStatus();
@@ -208,8 +219,8 @@ absl::Status ServerImpl::Start() {
   if (absl::Status status = CheckConfig(config_); !status.ok()) return status;
   if (absl::Status status = StartRegistry(); !status.ok()) return status;
   StartDispatcher();
-  if (absl::Status status = StartMetrics(); !status.ok()) return status;
   if (absl::Status status = StartGrpc(); !status.ok()) return status;
+  if (absl::Status status = StartMetrics(); !status.ok()) return status;  // shows the address
   log_.Line(LogLevel::kInfo, "server started")
       .Add("address", address_)
       .Add("metrics", metrics_address())

@@ -116,6 +116,12 @@ struct ReproducerRecord {
   std::string job;
   absl::Time create_time;
   std::string body;            // the store does not look into it
+  int64_t sequence = 0;        // kept by the store: order of storing, from 1
+};
+
+struct ReproducerPage {
+  std::vector<ReproducerRecord> reproducers;  // the latest first, without bodies
+  bool more = false;
 };
 
 struct JobEnd {
@@ -184,12 +190,13 @@ class JobStore {
   virtual absl::StatusOr<std::vector<std::string>> ListOverdue(absl::Time now, int limit) = 0;
   // FAILED_PRECONDITION while the job is open.
   virtual absl::Status DeleteJob(std::string_view id) = 0;
-  // Deletes up to `limit` jobs that ended before `time`; returns how many.
+  // Deletes up to `limit` jobs that ended before `time`, the first to end first; returns how many.
   virtual absl::StatusOr<int> DeleteFinished(absl::Time time, int limit) = 0;
 
   virtual absl::StatusOr<ReproducerRecord> GetReproducer(std::string_view id) = 0;
-  // The latest first, without bodies.
-  virtual absl::StatusOr<std::vector<ReproducerRecord>> ListReproducers(int limit) = 0;
+  // Up to `limit` reproducers with sequence below `before` (0: from the latest).
+  virtual absl::StatusOr<ReproducerPage> ListReproducers(int64_t before, int limit) = 0;
+  virtual absl::Status DeleteReproducer(std::string_view id) = 0;
   virtual absl::StatusOr<JobStats> Stats() = 0;
 };
 

@@ -33,13 +33,15 @@ while [ $# -gt 0 ]; do
 done
 jobs=${jobs:-$(build_jobs)}
 
-# What the tests of the Python package need. Its generated modules need a newer grpcio-tools than Debian's.
+# What the tests of the Python package need, whose generated modules need a newer grpcio-tools than Debian's, and the
+# linters of deploy/.
 python_environment() {
   local env=build/python-env
-  "$env/bin/python" -c 'import google.rpc, grpc_tools, pytest, triton' 2>/dev/null && return
+  "$env/bin/python" -c 'import google.rpc, grpc_tools, pytest, triton, kubernetes_validate' 2>/dev/null && return
   [ "$install" = yes ] || fail "$env is not there and --no-install forbids to make it; add --no-python"
   python3 -m venv "$env"
-  "$env/bin/pip" install -q --disable-pip-version-check -r tests/integration/python/requirements.txt ||
+  "$env/bin/pip" install -q --disable-pip-version-check -r tests/integration/python/requirements.txt \
+      -r tests/deploy/requirements.txt ||
     fail "PyPI cannot be reached; --no-python leaves the Python package's tests out"
 }
 

@@ -162,9 +162,34 @@ void AddServe(CLI::App* app, Builder* b) {
   AddSeconds(sub, "--check-seconds", &o.check_seconds, "Longest time of one check");
   AddSeconds(sub, "--drain-seconds", &o.drain_seconds, "Longest wait for running calls at the end");
   AddSeconds(sub, "--lease-seconds", &o.lease_seconds, "A worker silent for so long loses its tasks");
+  const auto count = [&](const char* name, std::optional<uint32_t>& value, const char* what) {
+    sub->add_option(name, value, what)->type_name("N");
+  };
+  count("--max-jobs", o.max_jobs, "Open jobs; more are refused; 0: any number; default 20000");
+  count("--max-jobs-per-principal", o.max_jobs_of_principal, "Open jobs of one caller; default 1000");
+  count("--max-kept-jobs", o.max_kept_jobs, "Ended jobs that are kept, the latest ones; default 100000");
+  sub->add_option("--keep-jobs-hours", o.keep_jobs_hours, "Ended jobs are deleted after so long; default 168")
+      ->check(CLI::Range(0.0, 1e6).description(""))->type_name("HOURS");
   AddChoice(sub, "--log-level", &o.log_level, {"debug", "info", "warning", "error"}, "Least level that is logged");
   sub->add_flag("--allow-remote-plaintext", o.allow_remote_plaintext,
                 "Permit an address other than loopback, without encryption or authentication");
+}
+
+void AddMaintenance(CLI::App* app, Builder* b) {
+  MaintenanceOptions& o = b->line.maintenance;
+  const auto add = [&](Command command, const char* name, const char* summary, const char* help, const char* file) {
+    CLI::App* sub = AddCommand(app, b, command, name, summary, help);
+    sub->add_option("--data", b->line.serve.data, "Folder of the database")->envname("SAMEBITS_DATA")->type_name("DIR");
+    AddChoice(sub, "--format", &b->format, {"human", "json"}, "Form of the answer");
+    sub->add_option("file", o.file, file)->type_name("FILE");
+    return sub;
+  };
+  add(Command::kBackup, "backup", "Copy the database, beside a running server", kBackupHelp, "The copy")
+      ->get_option("file")->required();
+  CLI::App* restore = add(Command::kRestore, "restore", "Put a backup in place of the database", kRestoreHelp, "The backup");
+  restore->get_option("file")->required();
+  restore->add_flag("--replace", o.replace, "Move a database that is there aside");
+  add(Command::kFsck, "fsck", "Check that a database is whole", kFsckHelp, "A database; default: that of the data folder");
 }
 
 void AddVerify(CLI::App* app, Builder* b) {
@@ -198,6 +223,12 @@ void AddJobCommands(CLI::App* app, Builder* b) {
   jobs->add_flag("--watch", o.watch, "Wait for the end, with live progress");
   jobs->add_flag("--cancel", o.cancel, "Cancel the jobs");
   jobs->add_flag("--delete", o.remove, "Delete the jobs, which must have ended");
+  CLI::App* reproducers = AddCommand(app, b, Command::kReproducers, "reproducers",
+                                     "List or fetch what contradicted a verdict", kReproducersHelp);
+  AddCommonOptions(reproducers, b);
+  reproducers->add_option("reproducers", o.names, "Reproducers to show; default: a list of all")->type_name("NAME");
+  reproducers->add_option("--out", o.out, "Write texts, launches and results into this folder")->type_name("DIR");
+  reproducers->add_flag("--delete", o.remove, "Delete the reproducers");
   CLI::App* fleet = AddCommand(app, b, Command::kFleet, "fleet", "Show workers and their devices", kFleetHelp);
   AddCommonOptions(fleet, b);
   fleet->add_option("workers", o.names, "Workers; default: all")->type_name("WORKER");
@@ -302,6 +333,7 @@ void AddShell(CLI::App* app, Builder* b) {
 
 void AddCommands(CLI::App* app, Builder* b) {
   AddServe(app, b);
+  AddMaintenance(app, b);
   CLI::App* reg = AddCommand(app, b, Command::kRegister, "register", "Store kernels in the server", kRegisterHelp);
   AddCommonOptions(reg, b);
   AddKernels(reg, b, "kernels", "Files of PTX")->required();
@@ -380,8 +412,8 @@ ParsedCommandLine Finish(CLI::App* app, Builder* b) {
     if (!buffer.ok()) return UsageError(std::string(buffer.status().message()));
     line.launch.buffers.push_back(*std::move(buffer));
   }
-  if (line.job.names.empty() && (line.job.cancel || line.job.remove || line.job.watch || line.job.drain || line.job.undo))
-    return UsageError("name the jobs or workers that this is about");
+  if (line.job.names.empty() && (!line.job.out.empty() || line.job.cancel || line.job.remove || line.job.watch || line.job.drain || line.job.undo))
+    return UsageError("name the jobs, reproducers or workers that this is about");
   const bool takes_many = line.command == Command::kPartition || line.command == Command::kSignature ||
                           line.command == Command::kVerify;
   if (takes_many && line.kernels.empty() && line.manifest.empty()) {

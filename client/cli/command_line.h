@@ -31,6 +31,10 @@ enum class Command : uint8_t {
   kVerify,
   kJobs,
   kFleet,
+  kReproducers,
+  kBackup,
+  kRestore,
+  kFsck,
 };
 enum class Format : uint8_t { kHuman, kJson };
 
@@ -42,20 +46,22 @@ struct ServeOptions {
   bool allow_remote_plaintext = false;
   std::optional<int> threads;
   std::optional<uint64_t> cache_entries;
-  std::optional<double> check_seconds, drain_seconds, lease_seconds;
+  std::optional<double> check_seconds, drain_seconds, lease_seconds, keep_jobs_hours;
+  std::optional<uint32_t> max_jobs, max_jobs_of_principal, max_kept_jobs;  // 0: no limit
   std::string log_level;  // "", "debug", "info", "warning", "error"
 };
 
-// Options of `verify`, `jobs` and `fleet`.
+// Options of `verify`, `jobs`, `reproducers` and `fleet`.
 struct JobOptions {
   std::string seed, request_id;
   std::vector<std::string> distributions, devices;
   int runs = 0, priority = 0;                  // runs 0: the server's default
   double deadline_seconds = 0;                 // 0: the server's default
   bool no_wait = false;                        // of verify
-  bool open_only = false, watch = false, cancel = false, remove = false;  // of jobs
+  bool open_only = false, watch = false, cancel = false, remove = false;  // of jobs; remove: also of reproducers
+  std::string out;                             // of reproducers: folder to write to
   bool drain = false, undo = false;            // of fleet
-  std::vector<std::string> names;              // operations or workers
+  std::vector<std::string> names;              // operations, reproducers or workers
 };
 
 // Options of the commands `gemm ...`.
@@ -70,6 +76,12 @@ struct GemmOptions {
   int64_t count = 100;               // simulate: hidden descriptors
   uint64_t seed = 0;
   bool no_defects = false;
+};
+
+// Options of `backup`, `restore` and `fsck`; the data folder is that of `serve`.
+struct MaintenanceOptions {
+  std::string file;      // the backup; of fsck: the database, empty: the data folder's
+  bool replace = false;  // of restore
 };
 
 // Options of `ci check`.
@@ -101,6 +113,7 @@ struct CommandLine {
   int jobs = 0;                                   // 0: one per core
   ServeOptions serve;
   JobOptions job;
+  MaintenanceOptions maintenance;
   GemmOptions gemm;
   CiOptions ci;
   std::string shell;  // of `completion`: "bash" or "zsh"

@@ -36,6 +36,14 @@ ExitCode Dispatch(const CommandLine& line) {
       return RunJobs(line);
     case Command::kFleet:
       return RunFleet(line);
+    case Command::kReproducers:
+      return RunReproducers(line);
+    case Command::kBackup:
+      return RunBackup(line);
+    case Command::kRestore:
+      return RunRestore(line);
+    case Command::kFsck:
+      return RunFsck(line);
     case Command::kGemmCheckVectors:
       return RunGemmCheckVectors(line);
     case Command::kGemmDescribe:

@@ -25,7 +25,11 @@ ExitCode RunCiCheck(const CommandLine& line);
 ExitCode RunVerify(const CommandLine& line);
 ExitCode RunJobs(const CommandLine& line);
 ExitCode RunFleet(const CommandLine& line);
+ExitCode RunReproducers(const CommandLine& line);
 ExitCode RunServe(const CommandLine& line);
+ExitCode RunBackup(const CommandLine& line);
+ExitCode RunRestore(const CommandLine& line);
+ExitCode RunFsck(const CommandLine& line);
 ExitCode RunVersion(const CommandLine& line);
 ExitCode RunGemmCheckVectors(const CommandLine& line);
 ExitCode RunGemmDescribe(const CommandLine& line);
@@ -36,6 +40,9 @@ ExitCode RunGemmSimulate(const CommandLine& line);
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const CommandLine& line);
 
 checker::Options CheckOptions(const CommandLine& line);
+
+// Path of the database that `serve` would use with these options, whether it is there or not.
+absl::StatusOr<std::string> ExistingDatabase(const ServeOptions& options);
 
 // Format asked for, or human.
 Format FormatOf(const CommandLine& line);

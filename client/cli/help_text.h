@@ -86,6 +86,15 @@ inline constexpr char kJobsHelp[] =
 A job is named operations/ID; ID alone will do. Exit codes: 0 done; 1 a job that is shown has failed or was cancelled;
 2 usage error or no such job; 4 server failure.)";
 
+inline constexpr char kReproducersHelp[] =
+    R"(Examples:
+  samebits reproducers
+  samebits reproducers reproducers/0123456789abcdef0123456789abcdef-0 --out case
+
+A verification that contradicts a verdict is kept, up to 64 a job, until it is deleted here. --out writes a.ptx, b.ptx,
+manifest.jsonl and reproducer.json, and prints the commands that compare and run the two again.
+Exit codes: 0 done; 2 usage error or no such reproducer; 4 server failure.)";
+
 inline constexpr char kFleetHelp[] =
     R"(Examples:
   samebits fleet
@@ -133,6 +142,36 @@ inline constexpr char kServeHelp[] =
 Runs until SIGINT or SIGTERM, then finishes running calls. Data: one SQLite file, samebits.db, in the data folder
 ($SAMEBITS_DATA, else $XDG_DATA_HOME/samebits, else ~/.local/share/samebits). Metrics: http://ADDRESS/metrics.
 Logs: one JSON object a line on standard error.)";
+
+inline constexpr char kBackupHelp[] =
+    R"(Example:
+  samebits backup /backups/samebits-$(date +%F).db
+
+Copies one state of the database of the data folder to a new file, which needs no other file, and checks the copy. The
+server may run and goes on writing meanwhile; this command needs no server and no connection, only the right to read its
+data folder.
+Exit codes: 0 copied and whole; 1 copied, but fsck has findings; 2 usage error, no database, or FILE is there already;
+4 failure of the system.)";
+
+inline constexpr char kRestoreHelp[] =
+    R"(Example:
+  samebits restore /backups/samebits-2026-11-30.db --replace
+
+Checks the backup, then puts a copy of it in place of the database of the data folder. Refused while a server runs there;
+a database that is there needs --replace, and is kept beside the new one. Jobs that ran at the time of the backup are
+leased again. Exit codes: 0 restored; 2 usage error, a server runs, or a database is there; 4 failure of the system, or
+the backup is damaged.)";
+
+inline constexpr char kFsckHelp[] =
+    R"(Examples:
+  samebits fsck
+  samebits fsck /backups/samebits-2026-11-30.db
+
+Checks the file (SQLite's integrity and foreign keys), the schema, and what samebits itself promises: texts have their
+digests, signatures theirs, every job is in a state that it can be in, leases and tokens fit, counters add up. Reads one
+state, also beside a running server, and writes nothing. Each finding is a line with its remedy.
+Exit codes: 0 whole; 1 findings; 2 usage error, no database, or one of another program or a newer version; 4 failure
+of the system, or the file is no database at all.)";
 
 inline constexpr char kGemmHelp[] =
     R"(These commands run in this process, without a server. Reference: docs/gemm.md.)";

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "client/cli/commands.h"
+#include "client/cli/job_connection.h"
 #include "client/cli/job_report.h"
 #include "client/cli/kernel_message.h"
 #include "client/cli/kernel_source.h"
@@ -131,6 +132,8 @@ ExitCode ListJobs(const CommandLine& line, JobClient& client) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<JobClient>> ConnectJobClient(const CommandLine& line) { return Connect(line); }
 
 ExitCode RunVerify(const CommandLine& line) {
   const absl::StatusOr<v1::VerifyKernelsRequest> request = MakeRequest(line);

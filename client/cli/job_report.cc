@@ -6,7 +6,9 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "client/cli/terminal.h"
 #include "samebits/v1/fleet_service.pb.h"
 #include "samebits/v1/operations.pb.h"
@@ -37,6 +39,10 @@ std::string DeviceText(const v1::Device& device) {
   if (!device.architecture().empty()) absl::StrAppend(&text, ", ", OneLine(device.architecture()));
   if (!device.driver_version().empty()) absl::StrAppend(&text, ", driver ", OneLine(device.driver_version()));
   return text + ")";
+}
+
+std::string TimeText(const google::protobuf::Timestamp& time) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%SZ", absl::FromUnixSeconds(time.seconds()), absl::UTCTimeZone());
 }
 
 std::string AgreementText(const VerifyKernelsResponse& result, const Style& style) {
@@ -122,6 +128,31 @@ std::string HumanVerification(const VerifyKernelsResponse& result, const Layout&
     absl::StrAppend(&out, "  ", layout.style.Red("contradiction"), ": ", OneLine(c.a()),
                     c.b().empty() ? " does not repeat" : absl::StrCat(" and ", OneLine(c.b()), " differ on ", c.distribution()),
                     ", kept as ", c.reproducer(), "\n");
+  return out;
+}
+
+std::string HumanReproducerLine(const v1::Reproducer& reproducer) {
+  return absl::StrCat(OneLine(reproducer.name()), "  ", TimeText(reproducer.create_time()), "  found by ",
+                      OneLine(reproducer.operation()), "\n");
+}
+
+std::string HumanReproducer(const v1::Reproducer& reproducer, const Layout& layout) {
+  const v1::Contradiction& c = reproducer.contradiction();
+  std::string out = HumanReproducerLine(reproducer);
+  absl::StrAppend(&out, "  ", layout.style.Red("contradiction"), ": ", OneLine(c.a()));
+  if (c.b().empty()) {
+    absl::StrAppend(&out, " is certified to repeat its bits and does not\n");
+  } else {
+    absl::StrAppend(&out, " and ", OneLine(c.b()), " have one signature and differ on ", OneLine(c.distribution()), "\n");
+  }
+  absl::StrAppend(&out, "  on ", OneLine(reproducer.device().worker()), ": ", DeviceText(reproducer.device().device()), "\n");
+  for (int i = 0; i < reproducer.device().outcomes_size() && i < reproducer.signatures_size(); ++i) {
+    const v1::LaunchOutcome& outcome = reproducer.device().outcomes(i);
+    absl::StrAppend(&out, "  ", OneLine(outcome.id()), ": signature ", OneLine(reproducer.signatures(i).digest()), "\n");
+    for (int d = 0; d < outcome.digests_size() && d < reproducer.request().distributions_size(); ++d)
+      absl::StrAppend(&out, "    ", Fit(OneLine(reproducer.request().distributions(d)), 12),
+                      absl::BytesToHexString(outcome.digests(d)), "\n");
+  }
   return out;
 }
 

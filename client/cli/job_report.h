@@ -15,6 +15,7 @@ class Message;
 }
 namespace samebits::v1 {
 class Operation;
+class Reproducer;
 class VerifyKernelsResponse;
 class Worker;
 }  // namespace samebits::v1
@@ -27,6 +28,9 @@ std::string JsonMessage(const google::protobuf::Message& message);
 std::string HumanOperation(const v1::Operation& operation, const Layout& layout);
 std::string HumanOperationLine(const v1::Operation& operation, const Layout& layout);
 std::string HumanVerification(const v1::VerifyKernelsResponse& result, const Layout& layout);
+// The line of a list, and what is known of one.
+std::string HumanReproducerLine(const v1::Reproducer& reproducer);
+std::string HumanReproducer(const v1::Reproducer& reproducer, const Layout& layout);
 std::string HumanWorker(const v1::Worker& worker, const Layout& layout);
 
 // docs/cli.md.

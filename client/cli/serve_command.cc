@@ -12,6 +12,8 @@
 namespace samebits::cli {
 namespace {
 
+constexpr char kDatabaseFile[] = "samebits.db";
+
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -33,7 +35,7 @@ absl::StatusOr<std::string> DatabasePath(const ServeOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat(*folder, ": the data folder cannot be made: ", error.message(), "; name another with --data"));
   }
-  return (std::filesystem::path(*folder) / "samebits.db").string();
+  return (std::filesystem::path(*folder) / kDatabaseFile).string();
 }
 
 server::LogLevel LogLevelOf(const std::string& name) {
@@ -57,6 +59,11 @@ absl::StatusOr<server::ServerConfig> ConfigOf(const ServeOptions& options) {
     config.dispatch.lease_duration = absl::Seconds(*options.lease_seconds);
     config.dispatch.offline_after = config.dispatch.lease_duration;
   }
+  config.dispatch.limits.open_jobs = options.max_jobs.value_or(config.dispatch.limits.open_jobs);
+  config.dispatch.limits.open_jobs_of_principal =
+      options.max_jobs_of_principal.value_or(config.dispatch.limits.open_jobs_of_principal);
+  if (options.keep_jobs_hours) config.dispatch.keep_finished = absl::Hours(*options.keep_jobs_hours);
+  if (options.max_kept_jobs) config.dispatch.max_finished = *options.max_kept_jobs;
   if (options.in_memory) return config;
   absl::StatusOr<std::string> database = DatabasePath(options);
   if (!database.ok()) return database.status();
@@ -75,6 +82,12 @@ void PrintReady(const server::Server& server, void* context) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> ExistingDatabase(const ServeOptions& options) {
+  absl::StatusOr<std::string> folder = DataFolder(options);
+  if (!folder.ok()) return folder.status();
+  return (std::filesystem::path(*folder) / kDatabaseFile).string();
+}
 
 ExitCode RunServe(const CommandLine& line) {
   absl::StatusOr<server::ServerConfig> config = ConfigOf(line.serve);

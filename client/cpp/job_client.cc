@@ -50,6 +50,20 @@ class GrpcJobClient : public JobClient {
                          Named<v1::DeleteOperationRequest>(name))
         .status();
   }
+  absl::StatusOr<v1::ListReproducersResponse> ListReproducers(const std::string& page_token) override {
+    v1::ListReproducersRequest request;
+    request.set_page_token(page_token);
+    return CallWithRetry(options_, *operations_, &v1::Operations::Stub::ListReproducers, request);
+  }
+  absl::StatusOr<v1::Reproducer> GetReproducer(const std::string& name) override {
+    return CallWithRetry(options_, *operations_, &v1::Operations::Stub::GetReproducer,
+                         Named<v1::GetReproducerRequest>(name));
+  }
+  absl::Status DeleteReproducer(const std::string& name) override {
+    return CallWithRetry(options_, *operations_, &v1::Operations::Stub::DeleteReproducer,
+                         Named<v1::DeleteReproducerRequest>(name))
+        .status();
+  }
   absl::StatusOr<v1::Operation> Watch(const std::string& name,
                                       const std::function<void(const v1::Operation&)>& on_state) override;
 

@@ -29,6 +29,9 @@ class JobClient {
   virtual absl::StatusOr<v1::ListOperationsResponse> ListOperations(bool open_only, const std::string& page_token) = 0;
   virtual absl::StatusOr<v1::Operation> CancelOperation(const std::string& name) = 0;
   virtual absl::Status DeleteOperation(const std::string& name) = 0;
+  virtual absl::StatusOr<v1::ListReproducersResponse> ListReproducers(const std::string& page_token) = 0;
+  virtual absl::StatusOr<v1::Reproducer> GetReproducer(const std::string& name) = 0;
+  virtual absl::Status DeleteReproducer(const std::string& name) = 0;
   // Waits for the end, however long it takes, and calls `on_state` (may be null) with each state on the way; follows
   // the operation across restarts of the server as long as the retry policy lets it.
   virtual absl::StatusOr<v1::Operation> Watch(const std::string& name,

@@ -16,6 +16,7 @@ struct DispatchConfig {
   absl::Duration lease_duration = absl::Seconds(15);
   absl::Duration retry_delay = absl::Seconds(1);          // doubles with each attempt
   absl::Duration keep_finished = absl::Hours(24 * 7);     // then deleted
+  uint64_t max_finished = 100'000;                        // of those that ended longest ago more are deleted; 0: any number
   absl::Duration offline_after = absl::Seconds(15);       // not heard of for so long
   absl::Duration tick = absl::Milliseconds(200);
   absl::Duration least_poll = absl::Milliseconds(100);    // of a worker

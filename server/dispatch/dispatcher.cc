@@ -11,6 +11,7 @@ namespace samebits::server {
 namespace {
 
 constexpr int kBatch = 100;  // jobs or leases handled by one call of the store
+constexpr int kDeletions = 500;  // of jobs in one transaction
 constexpr absl::Duration kCollectionPeriod = absl::Minutes(1);
 
 std::string NewId() {
@@ -35,6 +36,10 @@ absl::Status FromFleetStore(const absl::Status& status, const std::string& id) {
   if (absl::IsNotFound(status)) return NotFound("workers", id);
   if (absl::IsAborted(status)) return WithDetail(status, "SESSION_LOST", {});
   return WithDetail(status, "STORAGE", {});
+}
+
+absl::Status FromReproducers(const absl::Status& status, const std::string& id) {
+  return absl::IsNotFound(status) ? NotFound("reproducers", id) : FromJobStore(status, id);
 }
 
 // Another attempt may end otherwise.
@@ -190,6 +195,23 @@ absl::Status Dispatcher::Delete(const std::string& id) {
   return status.ok() ? status : FromJobStore(status, id);
 }
 
+absl::StatusOr<storage::ReproducerPage> Dispatcher::ListReproducers(int64_t before, int limit) {
+  absl::StatusOr<storage::ReproducerPage> page = jobs_.ListReproducers(before, limit);
+  if (!page.ok()) return FromReproducers(page.status(), "");
+  return page;
+}
+
+absl::StatusOr<storage::ReproducerRecord> Dispatcher::GetReproducer(const std::string& id) {
+  absl::StatusOr<storage::ReproducerRecord> record = jobs_.GetReproducer(id);
+  if (!record.ok()) return FromReproducers(record.status(), id);
+  return record;
+}
+
+absl::Status Dispatcher::DeleteReproducer(const std::string& id) {
+  const absl::Status status = jobs_.DeleteReproducer(id);
+  return status.ok() ? status : FromReproducers(status, id);
+}
+
 void Dispatcher::ExpireLeases() {
   const absl::Time now = Now();
   const absl::Status cause = absl::UnavailableError("the worker did not report in time");
@@ -279,8 +301,19 @@ void Dispatcher::CollectGarbage() {
     if (now - last_collection_ < kCollectionPeriod) return;
     last_collection_ = now;
   }
-  const auto deleted = jobs_.DeleteFinished(now - config_.keep_finished, 10 * kBatch);
-  if (!deleted.ok()) metrics_.CountStoreError();
+  const auto count = [this](const absl::StatusOr<int>& deleted) {
+    if (!deleted.ok()) metrics_.CountStoreError();
+    return deleted.ok() ? *deleted : 0;
+  };
+  bool more = count(jobs_.DeleteFinished(now - config_.keep_finished, kDeletions)) == kDeletions;
+  if (const auto stats = jobs_.Stats(); config_.max_finished != 0 && stats.ok()) {
+    const uint64_t excess = stats->finished_jobs - std::min(stats->finished_jobs, config_.max_finished);
+    if (excess != 0) count(jobs_.DeleteFinished(absl::InfiniteFuture(), static_cast<int>(std::min<uint64_t>(excess, kDeletions))));
+    more |= excess > kDeletions;
+  }
+  if (!more) return;
+  absl::MutexLock lock(&mutex_);
+  last_collection_ = absl::InfinitePast();  // the next tick goes on
 }
 
 absl::StatusOr<storage::WorkerRecord> Dispatcher::OpenSession(const std::string& worker,

@@ -106,6 +106,9 @@ class Dispatcher {
   absl::StatusOr<storage::JobPage> List(const storage::JobFilter& filter, int64_t before, int limit);
   absl::StatusOr<JobView> Cancel(const std::string& id, const std::string& principal);
   absl::Status Delete(const std::string& id);
+  absl::StatusOr<storage::ReproducerPage> ListReproducers(int64_t before, int limit);
+  absl::StatusOr<storage::ReproducerRecord> GetReproducer(const std::string& id);
+  absl::Status DeleteReproducer(const std::string& id);
 
   // Calls `on_change` soon after each change of the job, on any thread, until Unsubscribe returns; it must not block.
   uint64_t Subscribe(const std::string& id, std::function<void()> on_change);

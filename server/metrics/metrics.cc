@@ -20,6 +20,7 @@ constexpr const char* kMethodNames[kMethods] = {
     "ExplainDifference", "PartitionKernels",
     "VerifyKernels",
     "GetOperation", "ListOperations", "WaitOperation", "WatchOperation", "CancelOperation", "DeleteOperation",
+    "ListReproducers", "GetReproducer", "DeleteReproducer",
     "GetWorker", "ListWorkers", "DrainWorker", "ListDevices", "CreateWorkerSession", "UpdateWorkerSession",
 };
 constexpr const char* kSourceNames[kSignatureSources] = {"memory", "coalesced", "store", "computed"};

@@ -29,9 +29,10 @@ enum class Method : uint8_t {
   kRegisterKernel, kGetKernel, kListKernels, kDeleteKernel, kComputeKernelSignature, kCompareKernels,
   kExplainDifference, kPartitionKernels, kVerifyKernels,
   kGetOperation, kListOperations, kWaitOperation, kWatchOperation, kCancelOperation, kDeleteOperation,
+  kListReproducers, kGetReproducer, kDeleteReproducer,
   kGetWorker, kListWorkers, kDrainWorker, kListDevices, kCreateWorkerSession, kUpdateWorkerSession,
 };
-inline constexpr int kMethods = 21;
+inline constexpr int kMethods = 24;
 std::string_view MethodName(Method method);  // "CompareKernels"
 
 // Where a signature came from.
@@ -101,12 +102,14 @@ class Metrics {
   prometheus::Counter* contradictions_;
 };
 
-// Serves /metrics until it goes.
+// Serves /metrics for Prometheus and / for people until it goes.
 class MetricsEndpoint {
  public:
-  // `listen`: host:port, port 0 for any free one. UNAVAILABLE where the port is taken.
+  // `listen`: host:port, port 0 for any free one. UNAVAILABLE where the port is taken. `status_page` returns HTML; it is
+  // called on a thread of the endpoint.
   static absl::StatusOr<std::unique_ptr<MetricsEndpoint>> Start(const std::string& listen, const Metrics& metrics,
-                                                                std::shared_ptr<prometheus::Collectable> levels);
+                                                                std::shared_ptr<prometheus::Collectable> levels,
+                                                                std::function<std::string()> status_page);
   virtual ~MetricsEndpoint() = default;
   virtual std::string address() const = 0;
 };

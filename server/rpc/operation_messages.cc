@@ -95,6 +95,14 @@ void ToMessage(const JobView& view, Operation* out) {
     SetError(static_cast<int>(absl::StatusCode::kDataLoss), "the stored result cannot be read", out->mutable_error());
 }
 
+absl::Status ToMessage(const storage::ReproducerRecord& record, v1::Reproducer* out) {
+  if (!out->ParseFromString(record.body)) return absl::DataLossError("a stored reproducer cannot be read");
+  out->set_name(absl::StrCat("reproducers/", record.id));
+  out->set_operation(absl::StrCat("operations/", record.job));
+  SetTime(record.create_time, out->mutable_create_time());
+  return absl::OkStatus();
+}
+
 void ToMessage(const storage::WorkerRecord& worker, bool online, v1::Worker* out) {
   out->set_name(absl::StrCat("workers/", worker.id));
   out->set_state(online ? v1::Worker::ONLINE : v1::Worker::OFFLINE);

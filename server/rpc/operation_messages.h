@@ -14,6 +14,7 @@ class Timestamp;
 }  // namespace google::protobuf
 namespace samebits::v1 {
 class Operation;
+class Reproducer;
 class Worker;
 }  // namespace samebits::v1
 
@@ -23,9 +24,11 @@ namespace samebits::server {
 void ToMessage(const JobView& view, v1::Operation* out);
 // Without tasks and result.
 void ToMessage(const storage::JobRecord& job, v1::Operation* out);
+// DATA_LOSS where the body of the record is no reproducer; in lists, whose records have no body, it is left out.
+absl::Status ToMessage(const storage::ReproducerRecord& record, v1::Reproducer* out);
 void ToMessage(const storage::WorkerRecord& worker, bool online, v1::Worker* out);
 
-// The part of `name` after "operations/" or "workers/"; INVALID_FIELD where it is none.
+// The part of `name` after the collection and a slash; INVALID_FIELD where it is none.
 absl::StatusOr<std::string> IdOf(std::string_view name, std::string_view collection);
 
 absl::Duration FromMessage(const google::protobuf::Duration& duration);

@@ -81,7 +81,53 @@ class OperationsService : public v1::Operations::CallbackService {
     });
   }
 
+  ServerUnaryReactor* ListReproducers(CallbackServerContext* context, const v1::ListReproducersRequest* request,
+                                      v1::ListReproducersResponse* response) override {
+    return RunOnPool(rpc_, Method::kListReproducers, context, [this, request, response] {
+      return ListReproducers(*request, response);
+    });
+  }
+
+  ServerUnaryReactor* GetReproducer(CallbackServerContext* context, const v1::GetReproducerRequest* request,
+                                    v1::Reproducer* response) override {
+    return RunOnPool(rpc_, Method::kGetReproducer, context, [this, request, response] {
+      const absl::StatusOr<std::string> id = IdOf(request->name(), "reproducers");
+      if (!id.ok()) return id.status();
+      const absl::StatusOr<storage::ReproducerRecord> record = rpc_.dispatcher->GetReproducer(*id);
+      return record.ok() ? ToMessage(*record, response) : record.status();
+    });
+  }
+
+  ServerUnaryReactor* DeleteReproducer(CallbackServerContext* context, const v1::DeleteReproducerRequest* request,
+                                       google::protobuf::Empty*) override {
+    return RunOnPool(rpc_, Method::kDeleteReproducer, context, [this, request] {
+      const absl::StatusOr<std::string> id = IdOf(request->name(), "reproducers");
+      return id.ok() ? rpc_.dispatcher->DeleteReproducer(*id) : id.status();
+    });
+  }
+
  private:
+  // Checks what lists have in common; the size of the page.
+  template <typename Request>
+  static absl::StatusOr<int> ReadPage(const Request& request, int64_t* before) {
+    if (request.page_size() < 0) return InvalidField("page_size", "must not be negative");
+    if (!request.page_token().empty() && (!absl::SimpleAtoi(request.page_token(), before) || *before <= 0))
+      return InvalidField("page_token", "is not a token of this service");
+    return std::min(request.page_size() == 0 ? kDefaultPage : request.page_size(), kLargestPage);
+  }
+
+  absl::Status ListReproducers(const v1::ListReproducersRequest& request, v1::ListReproducersResponse* response) {
+    int64_t before = 0;
+    const absl::StatusOr<int> size = ReadPage(request, &before);
+    if (!size.ok()) return size.status();
+    const absl::StatusOr<storage::ReproducerPage> page = rpc_.dispatcher->ListReproducers(before, *size);
+    if (!page.ok()) return page.status();
+    for (const storage::ReproducerRecord& record : page->reproducers)
+      if (absl::Status status = ToMessage(record, response->add_reproducers()); !status.ok()) return status;
+    if (page->more) response->set_next_page_token(absl::StrCat(page->reproducers.back().sequence));
+    return absl::OkStatus();
+  }
+
   template <typename Find>
   static absl::Status Answer(const std::string& name, Find find, v1::Operation* response) {
     const absl::StatusOr<std::string> id = IdOf(name, "operations");
@@ -93,11 +139,9 @@ class OperationsService : public v1::Operations::CallbackService {
 
   absl::Status List(const v1::ListOperationsRequest& request, v1::ListOperationsResponse* response) {
     int64_t before = 0;
-    if (request.page_size() < 0) return InvalidField("page_size", "must not be negative");
-    if (!request.page_token().empty() && (!absl::SimpleAtoi(request.page_token(), &before) || before <= 0))
-      return InvalidField("page_token", "is not a token of this service");
-    const int size = std::min(request.page_size() == 0 ? kDefaultPage : request.page_size(), kLargestPage);
-    const absl::StatusOr<storage::JobPage> page = rpc_.dispatcher->List({"", request.open_only()}, before, size);
+    const absl::StatusOr<int> size = ReadPage(request, &before);
+    if (!size.ok()) return size.status();
+    const absl::StatusOr<storage::JobPage> page = rpc_.dispatcher->List({"", request.open_only()}, before, *size);
     if (!page.ok()) return page.status();
     for (const storage::JobRecord& job : page->jobs) ToMessage(job, response->add_operations());
     if (page->more) response->set_next_page_token(absl::StrCat(page->jobs.back().sequence));

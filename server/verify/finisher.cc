@@ -31,6 +31,8 @@ std::string BytesOf(const v1::LaunchOutcome& outcome) {
   return bytes;
 }
 
+constexpr size_t kMostReproducers = 64;  // of one job
+
 bool Ran(const v1::LaunchOutcome& outcome) { return !outcome.has_error(); }
 
 class VerifyFinisher : public JobFinisher {
@@ -121,6 +123,7 @@ class Comparison {
     const auto& outcomes = out_.devices(device).outcomes();
     for (int i = request_.distributions_size(); i-- > 0 && a != b;)
       if (outcomes[a].digests(i) != outcomes[b].digests(i)) contradiction->set_distribution(request_.distributions(i));
+    if (end->reproducers.size() >= kMostReproducers) return;
     // The same job always makes the same names, so that a repeated finish stores nothing twice.
     const std::string id = absl::StrCat(job_.id, "-", out_.contradictions_size() - 1);
     contradiction->set_reproducer(absl::StrCat("reproducers/", id));

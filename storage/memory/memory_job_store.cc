@@ -226,6 +226,7 @@ absl::StatusOr<bool> MemoryJobStore::FinishJob(std::string_view id, const JobEnd
   for (const ReproducerRecord& reproducer : end.reproducers) {
     reproducers_.push_back(reproducer);
     reproducers_.back().create_time = ToMicros(reproducer.create_time);
+    reproducers_.back().sequence = ++last_reproducer_;
   }
   return true;
 }
@@ -266,14 +267,15 @@ absl::Status MemoryJobStore::DeleteJob(std::string_view id) {
 
 absl::StatusOr<int> MemoryJobStore::DeleteFinished(absl::Time time, int limit) {
   absl::MutexLock lock(&mutex_);
-  int deleted = 0;
-  for (auto it = jobs_.begin(); it != jobs_.end() && deleted < limit;) {
-    const auto at = it++;
-    if (at->second.job.state == JobState::kOpen || at->second.job.end_time >= time) continue;
-    Erase(at);
-    ++deleted;
-  }
-  return deleted;
+  std::vector<Entries::iterator> ended;
+  for (auto it = jobs_.begin(); it != jobs_.end(); ++it)
+    if (it->second.job.state != JobState::kOpen && it->second.job.end_time < time) ended.push_back(it);
+  std::stable_sort(ended.begin(), ended.end(), [](Entries::iterator a, Entries::iterator b) {
+    return a->second.job.end_time < b->second.job.end_time;
+  });
+  ended.resize(std::min<size_t>(ended.size(), static_cast<size_t>(limit)));
+  for (const Entries::iterator at : ended) Erase(at);
+  return static_cast<int>(ended.size());
 }
 
 absl::StatusOr<ReproducerRecord> MemoryJobStore::GetReproducer(std::string_view id) {
@@ -283,12 +285,26 @@ absl::StatusOr<ReproducerRecord> MemoryJobStore::GetReproducer(std::string_view 
   return absl::NotFoundError("no such reproducer");
 }
 
-absl::StatusOr<std::vector<ReproducerRecord>> MemoryJobStore::ListReproducers(int limit) {
+absl::StatusOr<ReproducerPage> MemoryJobStore::ListReproducers(int64_t before, int limit) {
   absl::MutexLock lock(&mutex_);
-  std::vector<ReproducerRecord> listed;
-  for (auto it = reproducers_.rbegin(); it != reproducers_.rend() && listed.size() < static_cast<size_t>(limit); ++it)
-    listed.push_back({it->id, it->job, it->create_time, ""});
-  return listed;
+  ReproducerPage page;
+  for (auto it = reproducers_.rbegin(); it != reproducers_.rend(); ++it) {
+    if (before != 0 && it->sequence >= before) continue;
+    page.more = page.reproducers.size() == static_cast<size_t>(limit);
+    if (page.more) break;
+    page.reproducers.push_back({it->id, it->job, it->create_time, "", it->sequence});
+  }
+  return page;
+}
+
+absl::Status MemoryJobStore::DeleteReproducer(std::string_view id) {
+  absl::MutexLock lock(&mutex_);
+  for (auto it = reproducers_.begin(); it != reproducers_.end(); ++it) {
+    if (it->id != id) continue;
+    reproducers_.erase(it);
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError("no such reproducer");
 }
 
 absl::StatusOr<JobStats> MemoryJobStore::Stats() {

@@ -34,7 +34,8 @@ class MemoryJobStore : public JobStore {
   absl::Status DeleteJob(std::string_view id) override;
   absl::StatusOr<int> DeleteFinished(absl::Time time, int limit) override;
   absl::StatusOr<ReproducerRecord> GetReproducer(std::string_view id) override;
-  absl::StatusOr<std::vector<ReproducerRecord>> ListReproducers(int limit) override;
+  absl::StatusOr<ReproducerPage> ListReproducers(int64_t before, int limit) override;
+  absl::Status DeleteReproducer(std::string_view id) override;
   absl::StatusOr<JobStats> Stats() override;
 
  private:
@@ -56,6 +57,7 @@ class MemoryJobStore : public JobStore {
   std::map<std::string, int64_t, std::less<>> sequences_ ABSL_GUARDED_BY(mutex_);  // by id
   std::map<std::pair<std::string, std::string>, int64_t> requests_ ABSL_GUARDED_BY(mutex_);
   std::vector<ReproducerRecord> reproducers_ ABSL_GUARDED_BY(mutex_);
+  int64_t last_reproducer_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t next_sequence_ ABSL_GUARDED_BY(mutex_) = 1, next_token_ ABSL_GUARDED_BY(mutex_) = 1;
 };
 

@@ -5,6 +5,8 @@
 namespace samebits::storage::sqlite {
 namespace {
 
+constexpr int kCopyAttempts = 100, kCopyPauseMillis = 100;  // while another process holds a lock
+
 absl::StatusCode CanonicalCode(int code) {
   switch (code & 0xff) {
     case SQLITE_BUSY:
@@ -144,6 +146,20 @@ absl::StatusOr<std::string> Connection::QueryText(std::string_view sql) {
   if (!row.ok()) return row.status();
   if (!*row) return absl::NotFoundError("no row");
   return std::string(statement->Text(0));
+}
+
+absl::Status Connection::CopyInto(Connection& target) {
+  sqlite3_backup* copy = sqlite3_backup_init(target.db_.get(), "main", db_.get(), "main");
+  if (copy == nullptr)
+    return ToStatus(sqlite3_errcode(target.db_.get()), "cannot copy the database", sqlite3_errmsg(target.db_.get()));
+  int code = SQLITE_OK;
+  for (int attempt = 0; attempt < kCopyAttempts; ++attempt) {
+    code = sqlite3_backup_step(copy, /*all pages*/ -1);
+    if (code != SQLITE_BUSY && code != SQLITE_LOCKED) break;
+    sqlite3_sleep(kCopyPauseMillis);
+  }
+  sqlite3_backup_finish(copy);
+  return code == SQLITE_DONE ? absl::OkStatus() : ToStatus(code, "cannot copy the database", sqlite3_errstr(code));
 }
 
 absl::StatusOr<Transaction> Transaction::Begin(Connection& connection) {

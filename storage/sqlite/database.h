@@ -80,6 +80,8 @@ class Connection {
   absl::StatusOr<int64_t> QueryInt(std::string_view sql);
   absl::StatusOr<std::string> QueryText(std::string_view sql);
   int64_t changes() const { return sqlite3_changes64(db_.get()); }
+  // Replaces what `target` holds by a consistent copy of this database, which others may go on writing.
+  absl::Status CopyInto(Connection& target);
 
  private:
   struct Close {

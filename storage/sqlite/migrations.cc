@@ -195,19 +195,30 @@ absl::Status CheckOwner(Connection& connection) {
   return ReadOwner(connection, &fresh);
 }
 
-absl::Status Migrate(Connection& connection) {
+absl::StatusOr<int> ReadSchemaVersion(Connection& connection) {
+  bool fresh = false;
+  if (absl::Status status = ReadOwner(connection, &fresh); !status.ok()) return status;
+  if (fresh) return 0;
+  const absl::StatusOr<int64_t> version = SchemaVersion(connection);
+  if (!version.ok()) return version.status();
+  return static_cast<int>(*version);
+}
+
+absl::Status Migrate(Connection& connection) { return MigrateTo(connection, LatestSchemaVersion()); }
+
+absl::Status MigrateTo(Connection& connection, int version) {
   bool fresh = false;
   if (absl::Status status = ReadOwner(connection, &fresh); !status.ok()) return status;
   if (fresh) {
     if (absl::Status status = Initialise(connection); !status.ok()) return status;
   }
-  absl::StatusOr<int64_t> version = SchemaVersion(connection);
-  if (!version.ok()) return version.status();
-  if (*version > LatestSchemaVersion())
+  absl::StatusOr<int64_t> current = SchemaVersion(connection);
+  if (!current.ok()) return current.status();
+  if (*current > LatestSchemaVersion())
     return absl::FailedPreconditionError(
-        absl::StrCat("the database has schema version ", *version, ", this program knows up to ",
+        absl::StrCat("the database has schema version ", *current, ", this program knows up to ",
                      LatestSchemaVersion(), "; run the newer program"));
-  for (int64_t from = *version; from < LatestSchemaVersion(); ++from) {
+  for (int64_t from = *current; from < version; ++from) {
     if (absl::Status status = Apply(connection, from); !status.ok()) return status;
   }
   return absl::OkStatus();

@@ -14,9 +14,15 @@ int LatestSchemaVersion();
 // another program, DATA_LOSS for a file that is no database. Writes nothing.
 absl::Status CheckOwner(Connection& connection);
 
+// Version of the schema of a database of this program; 0: an empty one. Errors as CheckOwner.
+absl::StatusOr<int> ReadSchemaVersion(Connection& connection);
+
 // Brings an empty database or one of an older version to the latest, one transaction a version. Errors as
 // CheckOwner; FAILED_PRECONDITION where a newer version made it: then nothing is written.
 absl::Status Migrate(Connection& connection);
+
+// The same up to `version`, which the database does not exceed and this program knows.
+absl::Status MigrateTo(Connection& connection, int version);
 
 }  // namespace samebits::storage::sqlite
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "storage/sqlite/reader.h"
 #include "storage/sqlite/times.h"
@@ -38,7 +39,7 @@ constexpr char kTaskOf[] = "SELECT " SAMEBITS_TASK_COLUMNS " FROM tasks WHERE jo
 constexpr char kAttemptsOf[] =
     "SELECT task, attempt, worker, end_time_micros, error_code, error FROM task_attempts WHERE job = ?"
     " ORDER BY sequence";
-constexpr char kCountOpen[] = "SELECT count(*), coalesce(sum(principal = ?), 0) FROM jobs WHERE state = 0";
+constexpr char kCountOpen[] = "SELECT principal, count(*) FROM jobs WHERE state = 0 GROUP BY principal";
 constexpr char kInsertJob[] =
     "INSERT INTO jobs (id, kind, principal, request_id, request_digest, priority, create_time_micros,"
     " deadline_micros, start_time_micros, end_time_micros, open_tasks)"
@@ -89,8 +90,10 @@ constexpr char kDeleteJob[] = "DELETE FROM jobs WHERE sequence = ?";
 constexpr char kDeleteFinished[] =
     "DELETE FROM jobs WHERE sequence IN (SELECT sequence FROM jobs WHERE state <> 0 AND end_time_micros < ?"
     " ORDER BY end_time_micros LIMIT ?)";
-constexpr char kReproducer[] = "SELECT id, job, create_time_micros, body FROM reproducers WHERE id = ?";
-constexpr char kReproducers[] = "SELECT id, job, create_time_micros FROM reproducers ORDER BY sequence DESC LIMIT ?";
+constexpr char kReproducer[] = "SELECT id, job, create_time_micros, body, sequence FROM reproducers WHERE id = ?";
+constexpr char kReproducers[] =
+    "SELECT id, job, create_time_micros, sequence FROM reproducers WHERE sequence < ? ORDER BY sequence DESC LIMIT ?";
+constexpr char kDeleteReproducer[] = "DELETE FROM reproducers WHERE id = ?";
 constexpr char kStats[] =
     "SELECT (SELECT count(*) FROM jobs WHERE state = 0), (SELECT count(*) FROM tasks WHERE state = 0),"
     " (SELECT count(*) FROM tasks WHERE state = 1), (SELECT value FROM counters WHERE name = 'finished_jobs'),"
@@ -164,7 +167,8 @@ class SqliteJobStore : public JobStore {
   absl::Status DeleteJob(std::string_view id) override;
   absl::StatusOr<int> DeleteFinished(absl::Time time, int limit) override;
   absl::StatusOr<ReproducerRecord> GetReproducer(std::string_view id) override;
-  absl::StatusOr<std::vector<ReproducerRecord>> ListReproducers(int limit) override;
+  absl::StatusOr<ReproducerPage> ListReproducers(int64_t before, int limit) override;
+  absl::Status DeleteReproducer(std::string_view id) override;
   absl::StatusOr<JobStats> Stats() override;
 
  private:
@@ -202,23 +206,32 @@ class SqliteJobStore : public JobStore {
   absl::StatusOr<bool> EndAttempt(int64_t job, const TaskRecord& task, const absl::Status& error, bool retry,
                                   absl::Time now, absl::Time not_before) ABSL_EXCLUSIVE_LOCKS_REQUIRED(db_.mutex());
 
+  // How many jobs are open, counted once; this store alone opens and ends them.
+  struct OpenJobs {
+    int64_t all = 0;
+    absl::flat_hash_map<std::string, int64_t> of_principal;
+  };
+
   const std::shared_ptr<SharedDatabase> database_;
   SharedDatabase& db_;
+  std::optional<OpenJobs> open_ ABSL_GUARDED_BY(db_.mutex());
 };
 
 absl::Status SqliteJobStore::CheckLimits(const JobRecord& job, const OpenLimits& limits) {
-  int64_t open = 0, own = 0;
-  absl::Status status = db_.Query(
-      kCountOpen,
-      [&](const Statement& row) {
-        open = row.Int(0);
-        own = row.Int(1);
-        return absl::OkStatus();
-      },
-      job.principal);
-  if (!status.ok()) return status;
-  if (limits.open_jobs != 0 && open >= limits.open_jobs) return absl::ResourceExhaustedError("open_jobs");
-  if (limits.open_jobs_of_principal != 0 && own >= limits.open_jobs_of_principal)
+  if (!open_) {
+    OpenJobs counted;
+    absl::Status status = db_.Query(kCountOpen, [&](const Statement& row) {
+      counted.of_principal[std::string(row.Text(0))] = row.Int(1);
+      counted.all += row.Int(1);
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    open_ = std::move(counted);
+  }
+  const auto own = open_->of_principal.find(job.principal);
+  if (limits.open_jobs != 0 && open_->all >= limits.open_jobs) return absl::ResourceExhaustedError("open_jobs");
+  if (limits.open_jobs_of_principal != 0 && own != open_->of_principal.end() &&
+      own->second >= limits.open_jobs_of_principal)
     return absl::ResourceExhaustedError("open_jobs_of_principal");
   return absl::OkStatus();
 }
@@ -256,7 +269,12 @@ absl::StatusOr<JobStore::Created> SqliteJobStore::CreateJob(const JobRecord& job
   absl::StatusOr<JobRecord> created = OneJob(kJobById, job.id);
   if (!created.ok()) return created.status();
   created->spec = job.spec;
-  if (status = transaction->Commit(); !status.ok()) return status;
+  if (status = transaction->Commit(); !status.ok()) {
+    open_.reset();  // it may have been committed all the same
+    return status;
+  }
+  ++open_->all;
+  ++open_->of_principal[job.principal];
   return Created{*std::move(created), true};
 }
 
@@ -540,7 +558,14 @@ absl::StatusOr<bool> SqliteJobStore::FinishJob(std::string_view id, const JobEnd
                      Blob{reproducer.body});
     if (!status.ok()) return status;
   }
-  if (status = transaction->Commit(); !status.ok()) return status;
+  if (status = transaction->Commit(); !status.ok()) {
+    open_.reset();
+    return status;
+  }
+  if (!open_) return true;
+  --open_->all;
+  const auto own = open_->of_principal.find(job->principal);
+  if (own != open_->of_principal.end() && --own->second == 0) open_->of_principal.erase(own);
   return true;
 }
 
@@ -588,25 +613,36 @@ absl::StatusOr<ReproducerRecord> SqliteJobStore::GetReproducer(std::string_view 
       kReproducer,
       [&](const Statement& row) {
         found = ReproducerRecord{std::string(row.Text(0)), std::string(row.Text(1)), FromMicros(row.Int(2)),
-                                 std::string(row.Blob(3))};
+                                 std::string(row.Blob(3)), row.Int(4)};
         return absl::OkStatus();
       },
       id);
   return status.ok() ? found : status;
 }
 
-absl::StatusOr<std::vector<ReproducerRecord>> SqliteJobStore::ListReproducers(int limit) {
+absl::StatusOr<ReproducerPage> SqliteJobStore::ListReproducers(int64_t before, int limit) {
   absl::MutexLock lock(&db_.mutex());
-  std::vector<ReproducerRecord> listed;
+  ReproducerPage page;
   absl::Status status = db_.Query(
       kReproducers,
       [&](const Statement& row) {
-        listed.push_back({std::string(row.Text(0)), std::string(row.Text(1)), FromMicros(row.Int(2)), ""});
+        page.reproducers.push_back(
+            {std::string(row.Text(0)), std::string(row.Text(1)), FromMicros(row.Int(2)), "", row.Int(3)});
         return absl::OkStatus();
       },
-      limit);
+      before == 0 ? INT64_MAX : before, static_cast<int64_t>(limit) + 1);
   if (!status.ok()) return status;
-  return listed;
+  page.more = page.reproducers.size() > static_cast<size_t>(limit);
+  if (page.more) page.reproducers.pop_back();
+  return page;
+}
+
+absl::Status SqliteJobStore::DeleteReproducer(std::string_view id) {
+  absl::MutexLock lock(&db_.mutex());
+  absl::StatusOr<Transaction> transaction = db_.Begin(/*durable=*/true);
+  if (!transaction.ok()) return transaction.status();
+  if (absl::Status status = db_.Run(kDeleteReproducer, id); !status.ok()) return status;
+  return db_.changes() == 0 ? absl::NotFoundError("no such reproducer") : transaction->Commit();
 }
 
 absl::StatusOr<JobStats> SqliteJobStore::Stats() {

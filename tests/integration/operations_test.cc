@@ -144,6 +144,19 @@ TEST_F(ServiceTest, ExposesItsMetrics) {
     EXPECT_NE(metrics.find(std::string("\n") + line), std::string::npos) << line;
 }
 
+TEST_F(ServiceTest, ShowsAStatusPage) {
+  config_.metrics_listen = "127.0.0.1:0";
+  ASSERT_TRUE(client().Compare(CompareTexts("a", "a")).ok());
+  const std::string page = HttpGet(server().metrics_address(), "/");
+  EXPECT_EQ(page.substr(0, 15), "HTTP/1.1 200 OK");
+  for (const char* part : {"Content-Type: text/html; charset=utf-8", "Content-Security-Policy: default-src 'none'",
+                           "No worker has registered yet", "EQUIVALENT", "</html>"})
+    EXPECT_THAT(page, HasSubstr(part));
+  EXPECT_THAT(page, HasSubstr("samebits-worker --server " + server().address()));
+  for (const char* path : {"/none", "/metrics/x", "/../etc/passwd", "/index.html"})
+    EXPECT_EQ(HttpGet(server().metrics_address(), path).substr(8, 5), " 404 ") << path;
+}
+
 TEST_F(ServiceTest, NeedsNoMetricsEndpoint) {
   EXPECT_EQ(server().metrics_address(), "");
   EXPECT_TRUE(client().CheckHealth().ok());

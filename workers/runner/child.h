@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
@@ -50,6 +51,10 @@ inline constexpr char kChildCommand[] = "run-task";
 // The child: device, number of the first launch and memory limit as arguments, the request on standard input, frames on
 // standard output. Returns the exit code.
 int ChildMain(int argc, char** argv);
+
+// The same with another way to open a device from the argument that names it.
+using OpenExecutor = std::function<absl::StatusOr<std::unique_ptr<Executor>>(const std::string& device)>;
+int ChildMain(int argc, char** argv, const OpenExecutor& open);
 
 }  // namespace samebits::workers
 

@@ -77,11 +77,11 @@ absl::StatusOr<std::unique_ptr<Executor>> Open(const std::string& device) {
   return MakeCudaExecutor(number, {});
 }
 
-int Run(const std::string& device, int first) {
+int Run(const std::string& device, int first, const OpenExecutor& open) {
   std::string bytes;
   v1::VerifyKernelsRequest request;
   if (!ReadAll(&bytes) || !request.ParseFromString(bytes)) return 2;
-  absl::StatusOr<std::unique_ptr<Executor>> executor = Open(device);
+  absl::StatusOr<std::unique_ptr<Executor>> executor = open(device);
   if (!executor.ok()) {
     SendError(executor.status());
     return 0;
@@ -99,14 +99,16 @@ int Run(const std::string& device, int first) {
 
 }  // namespace
 
-int ChildMain(int argc, char** argv) {
+int ChildMain(int argc, char** argv) { return ChildMain(argc, argv, Open); }
+
+int ChildMain(int argc, char** argv, const OpenExecutor& open) {
   int first = 0;
   uint64_t memory_bytes = 0;
   if (argc != 5 || !absl::SimpleAtoi(argv[3], &first) || !absl::SimpleAtoi(argv[4], &memory_bytes)) return 2;
   const std::string device = argv[2];
   Confine(device.starts_with("cpu:"), memory_bytes);
   try {
-    return Run(device, first);
+    return Run(device, first, open);
   } catch (const std::bad_alloc&) {
     return 3;
   }

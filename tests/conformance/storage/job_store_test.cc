@@ -160,6 +160,27 @@ TEST_P(JobStoreTest, LimitsOpenJobs) {
   EXPECT_EQ(create("c1", "carol"), absl::ResourceExhaustedError("open_jobs"));
   ASSERT_TRUE(store_->FinishJob("a1", {}).ok());
   EXPECT_TRUE(create("a3", "alice").ok());
+  EXPECT_EQ(create("b2", "bob"), absl::ResourceExhaustedError("open_jobs"));
+  if (persistent()) Open();  // counts anew
+  ASSERT_FALSE(persistent() && create("a4", "alice").ok());
+  ASSERT_TRUE(store_->FinishJob("a3", {}).ok());
+  ASSERT_FALSE(*store_->FinishJob("a3", {}));  // ended once, counted once
+  EXPECT_TRUE(create("a4", "alice").ok());
+  EXPECT_EQ(create("b2", "bob"), absl::ResourceExhaustedError("open_jobs"));
+}
+
+TEST_P(JobStoreTest, DeletesFirstWhatEndedFirst) {
+  for (const int i : {3, 1, 2, 0}) {
+    Create(Job(absl::StrCat("j", i)));
+    ASSERT_TRUE(*store_->FinishJob(absl::StrCat("j", i), {JobState::kSucceeded, At(i)}));
+  }
+  Create(Job("open"));
+  EXPECT_EQ(*store_->DeleteFinished(absl::InfiniteFuture(), 2), 2);
+  EXPECT_TRUE(absl::IsNotFound(store_->GetJob("j0").status()));
+  EXPECT_TRUE(absl::IsNotFound(store_->GetJob("j1").status()));
+  EXPECT_TRUE(store_->GetJob("j2").ok());
+  EXPECT_EQ(*store_->DeleteFinished(absl::InfiniteFuture(), 10), 2);
+  EXPECT_TRUE(store_->GetJob("open").ok());
 }
 
 TEST_P(JobStoreTest, LeasesByPriorityThenAge) {
@@ -314,11 +335,20 @@ TEST_P(JobStoreTest, KeepsResultAndReproducersWithTheEnd) {
   ASSERT_TRUE(store_->DeleteJob("j").ok());
   EXPECT_EQ(store_->GetReproducer("r1")->body, "body 1");
   EXPECT_EQ(store_->GetReproducer("r1")->create_time, At(3));
-  const auto listed = store_->ListReproducers(10);
-  ASSERT_EQ(listed->size(), 2);
-  EXPECT_EQ((*listed)[0].id, "r2");
-  EXPECT_EQ((*listed)[0].body, "");
+  const auto listed = store_->ListReproducers(0, 1);
+  ASSERT_EQ(listed->reproducers.size(), 1);
+  EXPECT_EQ(listed->reproducers[0].id, "r2");
+  EXPECT_EQ(listed->reproducers[0].body, "");
+  EXPECT_TRUE(listed->more);
+  const auto rest = store_->ListReproducers(listed->reproducers[0].sequence, 1);
+  ASSERT_EQ(rest->reproducers.size(), 1);
+  EXPECT_EQ(rest->reproducers[0].id, "r1");
+  EXPECT_FALSE(rest->more);
   EXPECT_EQ(store_->Stats()->reproducers, 2);
+  EXPECT_TRUE(store_->DeleteReproducer("r1").ok());
+  EXPECT_TRUE(absl::IsNotFound(store_->DeleteReproducer("r1")));
+  EXPECT_TRUE(absl::IsNotFound(store_->GetReproducer("r1").status()));
+  EXPECT_EQ(store_->Stats()->reproducers, 1);
 }
 
 TEST_P(JobStoreTest, ListsTheLatestFirstInPages) {

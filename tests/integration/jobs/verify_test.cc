@@ -17,6 +17,7 @@
 #include "server/registry/checker_backend.h"
 #include "server/server.h"
 #include "tests/integration/cli/kernels.h"
+#include "tests/integration/cli/program.h"
 #include "tests/support/fake_checker.h"
 #include "workers/agent/agent.h"
 #include "workers/executor/cpu/cpu_executor.h"
@@ -33,13 +34,13 @@ using v1::VerifyKernelsResponse;
 class Worker {
  public:
   Worker(const std::string& server, const std::string& id, int devices = 1, bool runs_submitted_kernels = true,
-         absl::Duration launch_timeout = absl::Seconds(20)) {
+         absl::Duration launch_timeout = absl::Seconds(20), const char* program = SAMEBITS_TEST_WORKER) {
     workers::AgentConfig config;
     config.worker = id;
     config.version = "test";
     config.runs_submitted_kernels = runs_submitted_kernels;
     config.retry_interval = absl::Milliseconds(20);
-    config.limits.program = SAMEBITS_TEST_WORKER;
+    config.limits.program = program;
     config.limits.launch_timeout = launch_timeout;
     config.limits.memory_bytes = 2ull << 30;
     for (int i = 0; i < devices; ++i)
@@ -206,6 +207,55 @@ TEST_F(VerifyTest, KeepsAReproducerWhereTheHardwareContradictsACertificate) {
   EXPECT_EQ(result.contradictions(0).b(), "product");
   EXPECT_EQ(result.contradictions(0).distribution(), "integers");
   EXPECT_THAT(result.contradictions(0).reproducer(), HasSubstr("reproducers/"));
+}
+
+// The whole way of an alarm: a device with wrong bits, the certificate that it contradicts, the reproducer, its files,
+// and the same pair again on the wrong device and on a sound one.
+TEST_F(VerifyTest, AReproducerIsListedFetchedRunAgainAndDeleted) {
+  Worker faulty(server().address(), "faulty", 1, true, absl::Seconds(20), SAMEBITS_FAULTY_WORKER);
+  AwaitWorkers(1);
+  auto request = Request({{"it's", test::Added()}, {"b/../c", "// flip\n" + test::AddedSwapped()}});
+  request.add_distributions("normal");
+  request.add_devices("workers/faulty/devices/0");
+  const auto result = Verify(request);
+  EXPECT_EQ(result.agreement(), VerifyKernelsResponse::CONTRADICTED);
+  ASSERT_EQ(result.contradictions_size(), 1);
+  const auto page = client().ListReproducers("");
+  ASSERT_TRUE(page.ok()) << page.status();
+  ASSERT_EQ(page->reproducers_size(), 1);
+  const std::string name = page->reproducers(0).name();
+  EXPECT_EQ(name, result.contradictions(0).reproducer());
+  const auto kept = client().GetReproducer(name);
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  ASSERT_EQ(kept->request().launches_size(), 2);
+  EXPECT_EQ(kept->request().launches(0).kernel().text(), test::Added());
+  EXPECT_EQ(kept->signatures(0).digest(), kept->signatures(1).digest());
+  EXPECT_NE(kept->device().outcomes(0).digests(0), kept->device().outcomes(1).digests(0));
+  EXPECT_TRUE(client().DeleteOperation(kept->operation()).ok());  // the reproducer outlives it
+
+  const test::Folder folder;
+  const auto ask = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--server", server().address()});
+    return test::RunSamebits(words);
+  };
+  EXPECT_THAT(ask({"reproducers"}).out, HasSubstr(name));
+  const test::Outcome fetched = ask({"reproducers", name, "--out", folder.path() + "/case"});
+  ASSERT_EQ(fetched.exit_code, 0) << fetched.err;
+  EXPECT_THAT(fetched.out, HasSubstr("--seed 'samebits'"));
+  const std::string manifest = folder.path() + "/case/manifest.jsonl";
+  EXPECT_EQ(test::RunSamebits({"compare", "--local", "--manifest", manifest, "a", "b"}).exit_code, 0);
+  const test::Outcome again = ask({"verify", "--manifest", manifest, "--distribution", "normal"});
+  EXPECT_EQ(again.exit_code, 1) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("CONTRADICTED"));
+  EXPECT_TRUE(faulty.Stop().ok());
+  Worker sound(server().address(), "faulty");
+  const test::Outcome agreed = ask({"verify", "--manifest", manifest, "--distribution", "normal"});
+  EXPECT_EQ(agreed.exit_code, 0) << agreed.out << agreed.err;
+
+  EXPECT_EQ(ask({"reproducers", name, "--delete"}).exit_code, 0);
+  EXPECT_EQ(ask({"reproducers", name}).exit_code, 2);
+  EXPECT_EQ(Reason(client().GetReproducer(name).status()), "RESOURCE_NOT_FOUND");
+  EXPECT_EQ(client().ListReproducers("")->reproducers_size(), 1);  // of the second run
 }
 
 TEST_F(VerifyTest, RunsOnEachDeviceOfEachWorkerAndOnChosenOnes) {

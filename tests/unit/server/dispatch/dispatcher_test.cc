@@ -45,6 +45,7 @@ class DispatcherTest : public testing::Test {
     config_.clock = [this] { return now_; };
     config_.limits = {5, 3};
     config_.max_attempts = 2;
+    config_.max_finished = 4;
     std::map<std::string, std::unique_ptr<JobFinisher>> finishers;
     finishers["join"] = std::make_unique<Joiner>();
     dispatcher_ = std::make_unique<Dispatcher>(config_, jobs_, fleet_, std::move(finishers), metrics_);
@@ -252,6 +253,28 @@ TEST_F(DispatcherTest, EndedJobsAreDeletedByHandAndByAge) {
   now_ += config_.keep_finished + absl::Minutes(2);
   dispatcher_->Tick();
   EXPECT_FALSE(dispatcher_->Get(old).ok());
+}
+
+TEST_F(DispatcherTest, MoreEndedJobsThanAreKeptGoTheOldestFirst) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < 7; ++i) {
+    ids.push_back(Submit(Request()));
+    now_ += absl::Seconds(1);
+    ASSERT_TRUE(dispatcher_->Cancel(ids.back(), "alice").ok());
+  }
+  now_ += absl::Minutes(2);
+  dispatcher_->Tick();
+  for (int i = 0; i < 7; ++i) EXPECT_EQ(dispatcher_->Get(ids[i]).ok(), i >= 3) << i;  // max_finished is 4
+}
+
+TEST_F(DispatcherTest, AllOldJobsGoHoweverManyThereAre) {
+  for (int i = 0; i < 1200; ++i) ASSERT_TRUE(dispatcher_->Cancel(Submit(Request()), "alice").ok());
+  now_ += config_.keep_finished + absl::Minutes(2);
+  int ticks = 0;
+  while (jobs_.Stats()->finished_jobs != 0) {
+    dispatcher_->Tick();  // the clock stands: nothing waits for the next collection
+    ASSERT_LT(++ticks, 10);
+  }
 }
 
 TEST_F(DispatcherTest, UnknownKindsEndWithAnError) {

@@ -1,0 +1,17 @@
+#ifndef SAMEBITS_CLIENT_CLI_JOB_CONNECTION_H_
+#define SAMEBITS_CLIENT_CLI_JOB_CONNECTION_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "client/cli/command_line.h"
+#include "client/cpp/job_client.h"
+
+namespace samebits::cli {
+
+// The client of jobs of the server that the command line names; errors say what to do.
+absl::StatusOr<std::unique_ptr<client::JobClient>> ConnectJobClient(const CommandLine& line);
+
+}  // namespace samebits::cli
+
+#endif  // SAMEBITS_CLIENT_CLI_JOB_CONNECTION_H_
