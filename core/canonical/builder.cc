@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <new>
 #include <optional>
 #include <vector>
 
@@ -1040,9 +1042,11 @@ bool Builder::BuildConcat(uint64_t attr, int width, Scalar* c, int count, Scalar
 
 bool Builder::Build(Fn fn, uint64_t attr, int width, const Scalar* children, int count, Scalar* out) {
   if (count > kMaxChildren) return false;
-  Scalar c[kMaxChildren];
+  // Only what is used comes to life: a scalar has room for all its anchors.
+  alignas(Scalar) std::byte room[kMaxChildren * sizeof(Scalar)];
+  Scalar* const c = reinterpret_cast<Scalar*>(room);
   for (int i = 0; i < count; ++i) {
-    c[i] = children[i];
+    new (&c[i]) Scalar(children[i]);
     for (int s = 0; s < c[i].slots; ++s) c[i].anchor[s].source = static_cast<uint16_t>(i * expr::kMaxSlots + s);
   }
   return options_.rewrites_enabled ? Dispatch(fn, attr, width, c, count, out) : BuildUnrewritten(fn, attr, width, c, count, out);

@@ -12,7 +12,7 @@ namespace samebits::checker {
 
 namespace {
 
-constexpr int kSignatureVersion = 3;
+constexpr int kSignatureVersion = 4;
 
 double ThreadMicros() { return absl::ToDoubleMicroseconds(ThreadCpuTime()); }
 
@@ -194,7 +194,7 @@ void Execute(const Options& options, absl::Duration deadline, Workspace* workspa
 
 std::string DigestOf(const Check& check, const Options& options, const Workspace& workspace) {
   std::string bytes = absl::StrCat("samebits signature ", kSignatureVersion, "\n", options.ignore_signed_zero ? "signed zero ignored\n" : "",
-                                   check.launch.grid_known ? "" : "grid open 3\n");
+                                   check.launch.grid_known ? "" : "grid open 4\n");
   std::vector<std::pair<Digest128, const BufferMap*>> ordered;
   for (const auto& [buffer, map] : check.maps) ordered.push_back({workspace.nodes.buffer_key(buffer), &map});
   std::sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

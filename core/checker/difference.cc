@@ -94,12 +94,17 @@ class Finder {
         out->summary = absl::StrCat("only the ", only_a ? "first" : "second", " kernel writes ", out->buffer, "[", out->address, "]");
         return true;
       }
-      if (x[i].bytes != y[j].bytes || Key(*out->a) != Key(*out->b) || AddressTerms(x[i]) != AddressTerms(y[j])) return true;
+      if (x[i].bytes != y[j].bytes || !SameValue(*out->a, *out->b) || AddressTerms(x[i]) != AddressTerms(y[j])) return true;
       out->a.reset();
       out->b.reset();
       ++i, ++j;
     }
     return false;
+  }
+  // The trees are one, or count as one in the sums of the maps.
+  bool SameValue(const Written& a, const Written& b) {
+    if (Key(a) == Key(b)) return true;
+    return a_.launch.grid_known && b_.launch.grid_known && maps_a_.ElementTerm(a.element) == maps_b_.ElementTerm(b.element);
   }
   uint64_t Key(const Written& w) const { return symexec::ValueKey(nodes_, w.value, *w.element.owner->symbolic); }
   static uint64_t AddressTerms(const Element& e) {

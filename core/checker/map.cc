@@ -189,16 +189,47 @@ bool MapBuilder::RepeatsBuffer(NodeId node) const {
   return false;
 }
 
-bool MapBuilder::ReadsApart(const ClassResult& c, const Store& s, const Lanes& value) {
+Scalar MapBuilder::Linear(const Scalar& value) {
+  const canonical::LinearForm* form = linear_.Find(value.node);
+  return form == nullptr ? value : linear_.Apply(*form, value);
+}
+
+Lanes MapBuilder::Linear(symexec::MaskId mask, const Lanes& value, bool* all) {
+  *all = true;
+  symexec::VectorOps ops(&builder_, &space_);
+  if (value.uniform()) {
+    const canonical::LinearForm* form = linear_.Find(value.nodes);
+    if (form == nullptr) {
+      *all = !RepeatsBuffer(value.nodes);
+      return value;
+    }
+    Lanes out;
+    out.nodes = form->node;
+    for (int j = 0; j < form->slots; ++j) {
+      out.anchors.push_back(value.anchors[form->from[j].slot]);
+      out.anchors.back().constant += form->from[j].shift;
+    }
+    return out;
+  }
+  const uint32_t* ids = space_.nodes(value.nodes & ~symexec::kMixed);
+  bool any = false;
+  for (int l = 0; l < space_.lanes(); ++l) {
+    if (!space_.Test(mask, l) || (l > 0 && ids[l] == ids[l - 1] && space_.Test(mask, l - 1))) continue;
+    const bool has = linear_.Find(ids[l]) != nullptr;
+    any |= has;
+    *all &= has || !RepeatsBuffer(ids[l]);
+  }
+  if (!any) return value;
+  const int first = space_.First(mask);
+  std::vector<Scalar> lanes(space_.lanes());
+  for (int l = 0; l < space_.lanes(); ++l) lanes[l] = Linear(ops.At(value, space_.Test(mask, l) ? l : first));
+  return ops.Pack(lanes);
+}
+
+bool MapBuilder::CountsElements(const ClassResult& c, const Store& s, const Lanes& value) const {
   constexpr uint64_t kMaxApart = 1u << 20;
   if (!grid_known_ || value.anchors.size() < 2) return false;
-  bool apart = value.uniform() && RepeatsBuffer(value.nodes);
-  if (!value.uniform()) {
-    const uint32_t* ids = space_.nodes(value.nodes & ~symexec::kMixed);
-    for (int l = 0; l < space_.lanes() && !apart; ++l)
-      apart = space_.Test(s.mask, l) && (l == 0 || ids[l] != ids[l - 1]) && RepeatsBuffer(ids[l]);
-  }
-  if (!apart || static_cast<uint64_t>(space_.Count(s.mask)) * c.blocks.size() > kMaxApart) return false;
+  if (static_cast<uint64_t>(space_.Count(s.mask)) * c.blocks.size() > kMaxApart) return false;
   if (c.symbolic->HasTerms(s.address.symbolic)) return false;
   symexec::VectorOps ops(&builder_, &space_);
   for (int l = 0; l < space_.lanes(); ++l) {
@@ -267,7 +298,8 @@ Field MapBuilder::AddElements(const ClassResult& c, const Store& s, const Lanes&
         v.anchor[j].offset += c.symbolic->At(v.anchor[j].symbolic, b);
         v.anchor[j].symbolic = 0;
       }
-      v = Merged(v);
+      if (linear_.Find(v.node) == nullptr) v = Merged(v);
+      v = Linear(v);
       families_.insert(nodes_[v.node].digest.lo);
       const Field at = Point(kAddressPoint).Power(array[l] + s.address.constant + c.symbolic->At(s.address.symbolic, b));
       map->sum = map->sum + at * ValueTerm(v, s.value.bits);
@@ -298,10 +330,13 @@ bool MapBuilder::AddStore(const ClassResult& c, const Store& s, BufferMap* map) 
   map->open |= symbolic.HasTerms(s.address.symbolic);
   Field per_byte;
   for (uint32_t i = 0; i < bytes; ++i) per_byte = per_byte + Point(kAddressPoint).Power(i);
-  if (ReadsApart(c, s, value)) {
+  bool all_linear;
+  const Lanes linear = Linear(s.mask, value, &all_linear);
+  if (!all_linear && CountsElements(c, s, value)) {
     map->coverage = map->coverage + AddElements(c, s, value, map) * per_byte;
     return true;
   }
+  value = linear;
   bool mixed = false;
   std::vector<SymbolicId> anchors;
   for (const LaneAnchor& a : value.anchors) {
@@ -388,19 +423,16 @@ Field MapBuilder::ElementTerm(const Element& e) {
   Scalar v = ElementValue(e);
   Lanes value;
   const bool known = ValueOf(*e.store, &value);
-  if (known && RepeatsBuffer(v.node) && ReadsApart(*e.owner, *e.store, value)) {
+  if (known && linear_.Find(v.node) == nullptr && RepeatsBuffer(v.node) && CountsElements(*e.owner, *e.store, value)) {
     for (int j = 0; j < v.slots; ++j) v.anchor[j].symbolic = 0;
     v = Merged(v);
   }
+  v = Linear(v);
   const Field term = ValueTerm(v, e.store->value.bits) * Point(kAddressPoint).Power(e.address);
   if (grid_known_) return term;
   // Anchors of the value in this lane, as AddStore has them.
   std::vector<SymbolicId> anchors;
-  if (known) {
-    symexec::VectorOps ops(&builder_, &space_);
-    const Scalar own = ops.At(value, e.lane);
-    for (int j = 0; j < own.slots; ++j) anchors.push_back(own.anchor[j].symbolic);
-  }
+  for (int j = 0; j < v.slots; ++j) anchors.push_back(v.anchor[j].symbolic);
   return term * OpenGridFactor(*e.owner, e.store->address.symbolic, anchors);
 }
 

@@ -16,6 +16,7 @@
 
 #include "core/base/field.h"
 #include "core/canonical/builder.h"
+#include "core/canonical/linear_form.h"
 #include "core/symexec/machine.h"
 
 namespace samebits::checker {
@@ -55,7 +56,8 @@ class MapBuilder {
   // `residues`: of the open grid's block indices, where the grid is not known.
   MapBuilder(canonical::Builder* builder, symexec::LaneSpace* space, bool grid_known,
              const std::array<uint32_t, 3>& residues = {1, 1, 1})
-      : builder_(*builder), nodes_(builder->nodes()), space_(*space), grid_known_(grid_known), residues_(residues) {}
+      : builder_(*builder), nodes_(builder->nodes()), space_(*space), linear_(&nodes_), grid_known_(grid_known),
+        residues_(residues) {}
 
   // Sums all classes, proves that each address is written once, and checks reads against writes. `compared[b]` says
   // whether buffer b counts. The result is a stop of kind kDone, or why there is no signature.
@@ -68,6 +70,8 @@ class MapBuilder {
                         uint64_t limit, std::vector<Element>* out);
   // The element's value with absolute anchors (block included, open terms left out).
   expr::Scalar ElementValue(const Element& e);
+  // What the element adds to the sum of its buffer.
+  Field ElementTerm(const Element& e);
 
  private:
   struct Weighted {
@@ -89,9 +93,13 @@ class MapBuilder {
   symexec::Stop CheckOpenReads(const std::vector<ClassResult>& classes, expr::BufferId buffer);
   bool ValueOf(const symexec::Store& s, symexec::Lanes* value);
   bool AddStore(const ClassResult& c, const symexec::Store& s, BufferMap* map);
-  // A tree may read one buffer from two open places, which in another launch are one: such stores are summed element by
-  // element, each tree anchored once a buffer. Only of known grids, small trees and a bounded number of elements.
-  bool ReadsApart(const ClassResult& c, const symexec::Store& s, const symexec::Lanes& value);
+  // Trees count in their linear form where they have one; the lanes without stay as they are. `all`: no lane of the
+  // store holds a tree without linear form that reads one buffer from two open places.
+  symexec::Lanes Linear(symexec::MaskId mask, const symexec::Lanes& value, bool* all);
+  expr::Scalar Linear(const expr::Scalar& value);
+  // Such a place may in another launch be one: these stores are summed element by element, each tree anchored once a
+  // buffer. Only of known grids, small trees and a bounded number of elements.
+  bool CountsElements(const ClassResult& c, const symexec::Store& s, const symexec::Lanes& value) const;
   bool RepeatsBuffer(expr::NodeId node) const;
   // The result is the sum of the elements' addresses.
   Field AddElements(const ClassResult& c, const symexec::Store& s, const symexec::Lanes& value, BufferMap* map);
@@ -100,11 +108,11 @@ class MapBuilder {
   bool Dense(const BufferMap& m) const;
   symexec::Stop ResolveRepeats(const std::vector<ClassResult>& classes, expr::BufferId buffer, BufferMap* map);
   symexec::Stop CheckReads(const std::vector<ClassResult>& classes, expr::BufferId buffer);
-  Field ElementTerm(const Element& e);
 
   canonical::Builder& builder_;
   expr::NodeManager& nodes_;
   symexec::LaneSpace& space_;
+  canonical::LinearForms linear_;
   bool grid_known_;
   std::array<uint32_t, 3> residues_;
   const ClassResult* first_class_ = nullptr;

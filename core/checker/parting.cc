@@ -91,6 +91,7 @@ bool WalkPartings(const Check& a, const Check& b, Workspace* workspace, expr::Bu
   if (!Sorted(a, buffer, &x) || !Sorted(b, buffer, &y)) return false;
   MapBuilder maps_a(&workspace->builder, a.space.get(), a.launch.grid_known);
   MapBuilder maps_b(&workspace->builder, b.space.get(), b.launch.grid_known);
+  const bool known = a.launch.grid_known && b.launch.grid_known;  // what elements add to the sums can be compared
   size_t i = 0, j = 0;
   int64_t done = INT64_MIN;  // bytes before it are compared
   uint64_t terms = 0;        // elements with other open terms are elsewhere
@@ -123,9 +124,10 @@ bool WalkPartings(const Check& a, const Check& b, Workspace* workspace, expr::Bu
     p.bytes = static_cast<uint32_t>(end - p.address);
     if (p.a != nullptr) p.value_a = maps_a.ElementValue(*p.a);
     if (p.b != nullptr) p.value_b = maps_b.ElementValue(*p.b);
-    const bool same = p.a != nullptr && p.b != nullptr &&
-                      ((p.a->address == p.b->address && p.a->bytes == p.b->bytes && SameValue(p.value_a, p.value_b)) ||
-                       SameBytes(workspace->nodes, p));
+    const bool alike = p.a != nullptr && p.b != nullptr && p.a->address == p.b->address && p.a->bytes == p.b->bytes;
+    const bool same = (alike && (SameValue(p.value_a, p.value_b) ||
+                                 (known && maps_a.ElementTerm(*p.a) == maps_b.ElementTerm(*p.b)))) ||
+                      (p.a != nullptr && p.b != nullptr && SameBytes(workspace->nodes, p));
     if (!same && !found(p)) break;
     done = end;
     if (has_x && end >= end_x) ++i;

@@ -34,6 +34,14 @@ LaneSpace::Offsets LaneSpace::InternArray(int64_t* v) {
   return {id, first};
 }
 
+LaneSpace::Offsets LaneSpace::InternArray(int64_t* v, ArrayId likely) {
+  const int64_t* known = arrays_[likely];
+  uint64_t differ = 0;
+  for (int l = 0; l < lanes_; ++l)
+    differ |= (static_cast<uint64_t>(v[l]) - static_cast<uint64_t>(v[0])) ^ static_cast<uint64_t>(known[l]);
+  return differ == 0 ? Offsets{likely, v[0]} : InternArray(v);
+}
+
 ArrayId LaneSpace::Add(ArrayId a, ArrayId b) {
   if (a == 0) return b;
   if (b == 0) return a;

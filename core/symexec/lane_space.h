@@ -75,6 +75,8 @@ class LaneSpace {
   };
   // `v` is clobbered (made relative to lane 0).
   Offsets InternArray(int64_t* v);
+  // The same, quick where `v` is `likely` and a constant.
+  Offsets InternArray(int64_t* v, ArrayId likely);
   const int64_t* array(ArrayId id) const { return arrays_[id]; }
   const ArrayInfo& info(ArrayId id) const { return array_info_[id]; }
 

@@ -328,8 +328,23 @@ class Machine {
   struct MatrixArithmetic;
   bool FindArithmetic(const Inst& in, bool warpgroup, MatrixArithmetic* out);
   bool MatrixStep(uint64_t unit, const Lanes& acc, const Lanes& a, const Lanes& b, Lanes* out);
-  bool MatrixVector(const std::vector<std::vector<expr::Scalar>>& elements, int first, int count, int element_bits,
-                    Lanes* out);
+  // One wgmma (exec_wgmma.cc).
+  struct WgmmaForm;
+  struct SharedTile;
+  struct TileRow;
+  bool WgmmaScales(const Inst& in, WgmmaForm* form);
+  bool WgmmaRowsFromRegisters(const Inst& in, const WgmmaForm& form, std::vector<Lanes>* rows);
+  bool WgmmaRowsFromShared(const Inst& in, const WgmmaForm& form, std::vector<Lanes>* rows);
+  bool WgmmaColumns(const Inst& in, const WgmmaForm& form, std::vector<Lanes>* columns);
+  bool WgmmaAccumulate(const Inst& in, const WgmmaForm& form, const std::vector<Lanes>& rows,
+                       const std::vector<Lanes>& columns);
+  bool ReadTile(const Value& descriptor, bool transposed, const WgmmaForm& form, int warpgroup, int rows, SharedTile* out);
+  bool MemoryColumn(const std::vector<TileRow>& rows, int k, int bytes, ArrayId likely, Lanes* out);
+  bool TileColumn(const std::vector<TileRow>& rows, int k, int bits, Lanes* out);
+  bool TileVectors(const std::vector<TileRow>& rows, const WgmmaForm& form, std::vector<Lanes>* steps);
+  bool Descriptor(const Inst& in, int operand, Value* out);
+  // Lane l sees lane base + 2 * (l % 4): the columns of an accumulator.
+  PermId ColumnPerm(int base);
 
   const isa::Module& module_;
   uint32_t entry_;
@@ -358,6 +373,8 @@ class Machine {
   // Per register and warpgroup: 1 + the fences that the warpgroup had passed when another instruction wrote it; 0 none.
   std::vector<uint32_t> unfenced_, matrix_fences_;
   bool has_wgmma_ = false;
+  std::vector<PermId> column_perms_;  // by base, 1 + id; 0 not made yet
+  std::vector<int64_t> tile_offsets_;
   std::string UnfencedText(uint32_t reg) const;
   bool Fenced(uint32_t r, const std::vector<int>& groups) const;
   bool InFlight(const std::vector<uint32_t>& last, uint32_t r, MaskId lanes) const;

@@ -8,6 +8,10 @@ using expr::Scalar;
 
 bool AsyncGroups::CompletedAt(uint32_t sequence, Epoch* when) const {
   if (sequence > completed) return false;
+  if (sequence <= settled) {
+    *when = settled_when;
+    return true;
+  }
   const auto it = std::lower_bound(waits.begin(), waits.end(), sequence,
                                    [](const Wait& w, uint32_t s) { return w.up_to < s; });
   *when = it->when;
@@ -17,6 +21,11 @@ bool AsyncGroups::CompletedAt(uint32_t sequence, Epoch* when) const {
 void AsyncGroups::CompleteUpTo(uint32_t sequence, Epoch now) {
   if (sequence <= completed) return;
   completed = sequence;
+  if (!waits.empty() && waits.back().when.block < now.block) {
+    settled = waits.back().up_to;
+    settled_when = waits.back().when;
+    waits.clear();
+  }
   waits.push_back({sequence, now});
 }
 
@@ -73,7 +82,7 @@ SharedMemory::Race SharedMemory::CheckRead(const Segment& s, int lane) const {
   return Race::kNone;
 }
 
-SharedMemory::Race SharedMemory::CheckWrite(uint32_t index, int lane) const {
+SharedMemory::Race SharedMemory::CheckWrite(uint32_t index, int lane, uint32_t checked) const {
   const Cell& cell = cells_[index];
   if (cell.was_read && block_epoch == cell.read.block) {
     const bool same_lane = cell.reader == lane;
@@ -87,7 +96,7 @@ SharedMemory::Race SharedMemory::CheckWrite(uint32_t index, int lane) const {
     if (!matrix[g].CompletedAt(group, &done)) return Race::kMatrixRead;
     if (static_cast<size_t>(lane / 128) != g && block_epoch <= done.block) return Race::kMatrixRead;
   }
-  if (cell.segment != 0) {
+  if (cell.segment != 0 && cell.segment != checked) {
     const Race race = CheckRead(segments_[cell.segment], lane);
     if (race != Race::kNone) return race == Race::kReadAfterWrite ? Race::kWriteAfterWrite : race;
   }
@@ -110,8 +119,11 @@ SharedMemory::Race SharedMemory::Write(int lane, uint32_t address, uint32_t byte
   if (owing_) return Race::kUnsettled;
   const uint32_t first = address / granule_, count = bytes / granule_;
   Race race = Race::kNone;
-  for (uint32_t i = 0; i < count && (race == Race::kNone || race == Race::kWriteAfterWrite); ++i)
-    if (const Race r = CheckWrite(first + i, lane); r != Race::kNone) race = r;
+  uint32_t checked = 0;  // segment that the write may replace
+  for (uint32_t i = 0; i < count && (race == Race::kNone || race == Race::kWriteAfterWrite); ++i) {
+    if (const Race r = CheckWrite(first + i, lane, checked); r != Race::kNone) race = r;
+    else checked = cells_[first + i].segment;
+  }
   if (race == Race::kWriteAfterWrite && guard == 0 && Repeats(first, count, lane, value, bytes, async_group)) return Race::kNone;
   const uint32_t id = NewSegment();
   Segment& s = segments_[id];

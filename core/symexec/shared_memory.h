@@ -24,12 +24,16 @@ struct AsyncGroups {
   uint32_t issued = 1;      // group under construction
   uint32_t completed = 0;   // groups up to this one have been waited for
   bool uncommitted = false; // the group under construction has an operation
+  // Groups up to this one were known complete in block epochs before that of the last wait.
+  uint32_t settled = 0;
+  Epoch settled_when;       // the last of those
   struct Wait {
     uint32_t up_to;
     Epoch when;
   };
-  std::vector<Wait> waits;  // ascending
-  // When the issuer knew group `sequence` complete; false if it does not yet.
+  std::vector<Wait> waits;  // of the block epoch of the last wait, ascending
+  // When the issuer knew group `sequence` complete, or any moment between that and the block barrier that followed;
+  // false if it does not yet.
   bool CompletedAt(uint32_t sequence, Epoch* when) const;
   void CompleteUpTo(uint32_t sequence, Epoch now);
 };
@@ -109,7 +113,6 @@ class SharedMemory {
  private:
   static constexpr uint16_t kManyLanes = 0xffff;
   struct Segment {
-    expr::Scalar value;
     uint32_t bytes = 0;
     uint32_t async_group = 0;
     uint32_t proxy_fences = 0;
@@ -118,6 +121,7 @@ class SharedMemory {
     uint16_t lane = 0;         // writer, or kManyLanes when several wrote the same value
     uint16_t warp = 0;         // its warp, or kManyLanes
     uint16_t any_lane = 0;     // one of the writers
+    expr::Scalar value;        // last: most have one anchor
   };
   struct Cell {
     uint32_t segment = 0;      // 0: never written
@@ -129,7 +133,8 @@ class SharedMemory {
   };
   bool Ordered(int earlier_lane, int earlier_warp, Epoch earlier, int lane) const;
   bool Repeats(uint32_t first, uint32_t count, int lane, const expr::Scalar& value, uint32_t bytes, uint32_t async_group);
-  Race CheckWrite(uint32_t cell, int lane) const;
+  // `checked`: a segment that the lane may replace, or 0.
+  Race CheckWrite(uint32_t cell, int lane, uint32_t checked) const;
   Race CheckRead(const Segment& segment, int lane) const;
   uint32_t NewSegment();
 
