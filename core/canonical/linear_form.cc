@@ -52,7 +52,6 @@ bool LinearForms::WorthWhile(NodeId root) const {
       const BufferId buffer = nodes_.slot_buffer(id, 0);
       twice |= std::find(read.begin(), read.end(), buffer) != read.end();
       read.push_back(buffer);
-      if (read.size() > expr::kMaxSlots) return false;
       continue;
     }
     if (n.slots == 0) continue;
@@ -107,6 +106,7 @@ bool LinearForms::Build(NodeId id, LinearForm* out) {
 }
 
 const LinearForm* LinearForms::Find(NodeId node) {
+  if (nodes_[node].reads < 2 || nodes_[node].reads > expr::kMaxSlots) return nullptr;
   auto [it, fresh] = forms_.try_emplace(node);
   if (fresh) {
     LinearForm form;

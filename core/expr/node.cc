@@ -171,6 +171,7 @@ NodeId NodeManager::Intern(Fn fn, uint64_t attr, int width, int slots, int child
   node.width = static_cast<uint8_t>(width);
   node.slots = static_cast<uint8_t>(slots);
   node.facts = facts;
+  node.reads = children == 0 ? static_cast<uint8_t>(slots) : ReadsOfChildren(fn, slots, children);
   pool_.insert(pool_.end(), scratch_.begin(), scratch_.end());
   node.digest = ComputeDigest(node, identity_words);
   const NodeId id = static_cast<NodeId>(nodes_.size());
@@ -180,6 +181,18 @@ NodeId NodeManager::Intern(Fn fn, uint64_t attr, int width, int slots, int child
   table_[at] = id;
   if (nodes_.size() * 2 > table_.size()) Grow();
   return id;
+}
+
+// Of the operation whose words are in scratch_.
+uint8_t NodeManager::ReadsOfChildren(Fn fn, int slots, int children) const {
+  const uint64_t* w = scratch_.data() + BufferWords(slots);
+  if (IsAssociative(fn)) w += MultisetWords(*w);
+  uint32_t reads = 0;
+  for (int i = 0; i < children; ++i) {
+    reads += nodes_[static_cast<NodeId>(*w)].reads;
+    w += 1 + static_cast<uint8_t>(*w >> 32);
+  }
+  return static_cast<uint8_t>(std::min<uint32_t>(reads, 255));
 }
 
 Digest128 NodeManager::ComputeDigest(const Node& node, size_t identity_words) const {

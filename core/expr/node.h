@@ -94,6 +94,7 @@ struct Node {
   uint8_t width = 0;       // bits of the result; 0 for leaves, whose consumer decides
   uint8_t slots = 0;
   uint8_t facts = 0;
+  uint8_t reads = 0;       // leaves with a slot, each as often as it occurs in the tree, up to 255
 };
 
 // What the attribute word of kIsa nodes stands for: an instruction by its spelling, or (spelling empty) operation `fn`
@@ -190,6 +191,7 @@ class NodeManager {
     NodeId leaf = 0;
   };
   NodeId Intern(Fn fn, uint64_t attr, int width, int slots, int children, uint8_t facts, size_t identity_words);
+  uint8_t ReadsOfChildren(Fn fn, int slots, int children) const;
   Digest128 ComputeDigest(const Node& node, size_t identity_words) const;
   void Grow();
 

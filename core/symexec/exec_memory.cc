@@ -221,6 +221,14 @@ bool Machine::CopyGuarded(const Value& size, const Address& from, const std::vec
 }
 
 bool Machine::FragmentsToScalar(const std::vector<SharedMemory::Fragment>& fragments, uint32_t bytes, Scalar* out) {
+  if (fragments.size() == 1) {
+    const auto& f = fragments[0];
+    if (f.value != nullptr && f.guard == 0 && nodes_[f.value->node].fn == Fn::kLeaf) {
+      *out = *f.value;
+      out->anchor[0].offset += f.offset;
+      return true;
+    }
+  }
   constexpr int kMax = 16;
   if (fragments.size() > kMax) return Unknown("WIDTH", "value read back in too many pieces");
   Scalar parts[kMax];

@@ -24,17 +24,19 @@ struct Vector {
 
 std::vector<Vector> Vectors() {
   return {
-      {"constant", "st.global.u32 [%rd6], 7;\n", "767a537f195e183d515a797a16309939"},
-      {"copy", "ld.global.f32 %f0, [%rd4];\nst.global.f32 [%rd6], %f0;\n", "5730876c14ea91ce55cee3f7325cfe62"},
-      {"lane", "st.global.u32 [%rd6], %r0;\n", "b34ba5876d831f9b875de7e90a49d38a"},
-      {"sum", "ld.global.f32 %f0, [%rd4];\nld.global.f32 %f1, [%rd5];\nadd.rn.f32 %f2, %f0, %f1;\nst.global.f32 [%rd6], %f2;\n", "8a2a61877859c5a355fcbb2acead1728"},
+      {"constant", "st.global.u32 [%rd6], 7;\n", "f79ac02a80f9c25aa1f2e27614c67733"},
+      {"copy", "ld.global.f32 %f0, [%rd4];\nst.global.f32 [%rd6], %f0;\n", "530577ba9a2c96f19fc8945bc309a056"},
+      {"lane", "st.global.u32 [%rd6], %r0;\n", "f99870480e62c8ac14480093b1e00eec"},
+      {"sum", "ld.global.f32 %f0, [%rd4];\nld.global.f32 %f1, [%rd5];\nadd.rn.f32 %f2, %f0, %f1;\nst.global.f32 [%rd6], %f2;\n", "7084e7cb1ce001d7a11a8a2e67023678"},
       {"maximum", "ld.global.f32 %f0, [%rd4];\nld.global.f32 %f1, [%rd5];\nmax.f32 %f2, %f0, %f1;\nmax.f32 %f2, %f2, 0f00000000;\n"
-                  "st.global.f32 [%rd6], %f2;\n", "dbefed5b4cf1c3316bd45f6f21b8f186"},
+                  "st.global.f32 [%rd6], %f2;\n", "cec54735fb64a6d40d984397cadbe48a"},
+      {"linear form", "ld.global.f32 %f0, [%rd4];\nld.global.f32 %f1, [%rd4+64];\nfma.rn.f32 %f2, %f0, %f0, %f1;\n"
+                      "st.global.f32 [%rd6], %f2;\n", "3fc4cc70dc35cf3e46f720c28c6c394f"},
   };
 }
 
 TEST(SignatureTest, TestVectors) {
-  ASSERT_EQ(SignatureVersion(), 3) << "a new version needs new vectors, here and in FORMAT.md";
+  ASSERT_EQ(SignatureVersion(), 4) << "a new version needs new vectors, here and in FORMAT.md";
   for (const Vector& v : Vectors()) EXPECT_EQ(SignatureOf(v.body, FrameLaunch()).digest, v.digest) << v.name;
 }
 
