@@ -12,11 +12,12 @@ def target_of(text):
     return "sm_90a" if match and match.group(1) == "sm_90a" else "sm_90"
 
 
-def assemble(text, path):
-    """Writes the cubin; returns an error text, or None."""
+def assemble(text, path, contract=True):
+    """Writes the cubin; returns an error text, or None. contract: whether products may be fused into sums."""
     source = path.with_suffix(".ptx")
     source.write_text(text)
-    done = subprocess.run(["ptxas", "-arch=" + target_of(text), str(source), "-o", str(path)], capture_output=True,
+    done = subprocess.run(["ptxas", "-arch=" + target_of(text), "-fmad=" + ("true" if contract else "false"), str(source),
+                           "-o", str(path)], capture_output=True,
                           text=True, timeout=120, check=False)
     source.unlink()
     return None if done.returncode == 0 else (done.stderr or "ptxas failed").strip()[:300]

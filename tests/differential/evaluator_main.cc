@@ -163,6 +163,7 @@ json Answer(const Options& options, const launch::ManifestRow& row, OracleTable*
     return answer;
   }
   answer["signature"] = result->signature.digest;
+  answer["assumptions"] = result->signature.assumptions;
   answer["draws"] = options.draws;
   answer["elements"] = result->elements;
   answer["evaluated"] = result->evaluated;
