@@ -243,6 +243,47 @@ void AddDescriptor(CLI::App* sub, GemmOptions* o) {
       ->type_name("SM");
 }
 
+CLI::Option* AddProfile(CLI::App* sub, GemmOptions* o) {
+  return sub->add_option("--profile", o->profile, "File of an arch profile")->type_name("FILE");
+}
+
+CLI::Option* AddTypes(CLI::App* sub, GemmOptions* o) {
+  sub->add_option("--layout", o->layout, "How B and A lie, as of cuBLAS's column-major call")
+      ->check(CLI::IsMember({"TN", "NN", "NT", "TT"}).description(""))
+      ->type_name("TN|NN|NT|TT")
+      ->capture_default_str();
+  return sub->add_option("--types", o->types, "Types of A, B, the accumulator and the output: bf16,bf16,f32,bf16")
+      ->type_name("TYPES");
+}
+
+void AddSides(CLI::App* sub, GemmOptions* o) {
+  sub->add_option("--m", o->m, "Rows of A")->type_name("N");
+  sub->add_option("--n", o->n, "Rows of B")->type_name("N");
+  sub->add_option("--k", o->k, "Length of their rows")->type_name("N");
+}
+
+void AddLibrary(CLI::App* sub, GemmOptions* o) {
+  sub->add_option("--library", o->library, "The library to study; simulated ones need no GPU")
+      ->check(CLI::IsMember({"cublaslt", "simulated", "simulated-2"}).description(""))
+      ->type_name("cublaslt|simulated|simulated-2")
+      ->capture_default_str();
+  sub->add_option("--device", o->device, "CUDA device")->type_name("N")->capture_default_str();
+  sub->add_option("--workspace", o->workspace, "Bytes of workspace that the library may use")->type_name("BYTES")->capture_default_str();
+}
+
+void AddInvariance(CLI::App* gemm, Builder* b, GemmOptions* o) {
+  CLI::App* sub = AddCommand(gemm, b, Command::kGemmInvariance, "invariance", "At which batch sizes the bits of a row change",
+                             kGemmInvarianceHelp);
+  AddChoice(sub, "--format", &b->format, {"human", "json"}, "Form of the answer");
+  AddProfile(sub, o)->required();
+  AddTypes(sub, o)->required();
+  sub->add_option("--n", o->n, "Rows of B, the weights")->type_name("N");
+  sub->add_option("--k", o->k, "Length of their rows")->type_name("N");
+  sub->add_flag("--models", o->models, "All products of some language models, in place of --n and --k");
+  sub->add_option("--first-m", o->first_m, "Batch sizes from this")->type_name("M")->capture_default_str();
+  sub->add_option("--last-m", o->last_m, "To this")->type_name("M")->capture_default_str();
+}
+
 void AddEmulate(CLI::App* gemm, Builder* b, GemmOptions* o) {
   CLI::App* sub = AddCommand(gemm, b, Command::kGemmEmulate, "emulate", "Compute what a descriptor computes, bit for bit",
                              kGemmEmulateHelp);
@@ -279,7 +320,10 @@ void AddGemm(CLI::App* app, Builder* b) {
   CLI::App* describe = AddCommand(gemm, b, Command::kGemmDescribe, "describe", "Say what a descriptor means", kGemmDescribeHelp);
   AddChoice(describe, "--format", &b->format, {"human", "json"}, "Form of the answer");
   AddDescriptor(describe, &o);
-  describe->add_option("--k", o.k, "Length of the contracted axis; with --sm: the observable form")->type_name("K");
+  describe->get_option("descriptor")->required(false);
+  AddProfile(describe, &o)->excludes(describe->get_option("descriptor"));
+  AddTypes(describe, &o);
+  AddSides(describe, &o);
   AddEmulate(gemm, b, &o);
   CLI::App* simulate = AddCommand(gemm, b, Command::kGemmSimulate, "simulate",
                                   "Recover random hidden descriptors from a simulated library", kGemmSimulateHelp);
@@ -287,6 +331,41 @@ void AddGemm(CLI::App* app, Builder* b) {
   simulate->add_option("--seed", o.seed, "Descriptor i is drawn from SEED + i")->type_name("SEED");
   simulate->add_flag("--no-defects", o.no_defects, "No library drops the tail of K");
   AddThreads(simulate, "--threads", &o.threads, "Threads; default: one per core");
+  CLI::App* probe = AddCommand(gemm, b, Command::kGemmProbe, "probe", "Find the descriptor of one product of a library", kGemmProbeHelp);
+  AddChoice(probe, "--format", &b->format, {"human", "json"}, "Form of the answer");
+  AddLibrary(probe, &o);
+  AddTypes(probe, &o)->required();
+  AddSides(probe, &o);
+  probe->add_option("--seed", o.seed, "Of probes and draws")->type_name("SEED");
+  AddInvariance(gemm, b, &o);
+}
+
+void AddProfileCommands(CLI::App* app, Builder* b) {
+  CLI::App* profile = app->add_subcommand("profile", "Arch profiles: what a library of matrix products does");
+  profile->require_subcommand(1);
+  profile->footer(std::string("\n") + kProfileHelp);
+  GemmOptions& o = b->line.gemm;
+  CLI::App* build = AddCommand(profile, b, Command::kProfileBuild, "build", "Study a library on this machine", kProfileBuildHelp);
+  build->add_option("--out", o.out, "File to write")->type_name("FILE")->required();
+  AddLibrary(build, &o);
+  build->add_option("--kinds", o.kinds, "Types and layouts to study: TYPES[:LAYOUT][;...]")->type_name("LIST")->required();
+  build->add_option("--shapes", o.shapes, "Random shapes of each kind")->type_name("N")->capture_default_str();
+  build->add_option("--most-k", o.most_k, "Longest K of these")->check(CLI::Range(1, 1 << 24).description(""))->type_name("K")->capture_default_str();
+  build->add_flag("--no-models", o.no_models, "Leave out the products of language models");
+  build->add_option("--last-m", o.last_m, "Ask about these products for M up to this")->type_name("M")->capture_default_str();
+  build->add_option("--seconds", o.seconds, "Begin no shape later than this")->type_name("S");
+  build->add_option("--seed", o.seed, "Of shapes, probes and draws")->type_name("SEED");
+  build->add_option("--rules-of", o.profile, "Try the rules of this profile first")->type_name("FILE");
+  build->add_option("--device-name", o.device_name, "Written into the profile")->type_name("NAME");
+  build->add_option("--driver", o.driver, "Written into the profile")->type_name("VERSION");
+  build->add_flag("--quiet", b->line.quiet, "No progress");
+  AddThreads(build, "--threads", &o.threads, "Threads; default: one per core");
+  CLI::App* show = AddCommand(profile, b, Command::kProfileShow, "show", "What a profile covers", kProfileShowHelp);
+  show->add_option("profile", o.profile, "The profile")->type_name("FILE")->required();
+  CLI::App* diff = AddCommand(profile, b, Command::kProfileDiff, "diff", "For which shapes the bits change", kProfileDiffHelp);
+  AddChoice(diff, "--format", &b->format, {"human", "json"}, "Form of the answer");
+  diff->add_option("before", o.profile, "A profile")->type_name("FILE")->required();
+  diff->add_option("after", o.other_profile, "Another")->type_name("FILE")->required();
 }
 
 void AddCi(CLI::App* app, Builder* b) {
@@ -356,6 +435,7 @@ void AddCommands(CLI::App* app, Builder* b) {
   AddVerify(app, b);
   AddJobCommands(app, b);
   AddGemm(app, b);
+  AddProfileCommands(app, b);
   AddCi(app, b);
   AddShell(app, b);
   AddCommand(app, b, Command::kVersion, "version", "Print versions",

@@ -28,6 +28,11 @@ enum class Command : uint8_t {
   kGemmDescribe,
   kGemmEmulate,
   kGemmSimulate,
+  kGemmProbe,
+  kGemmInvariance,
+  kProfileBuild,
+  kProfileShow,
+  kProfileDiff,
   kVerify,
   kJobs,
   kFleet,
@@ -64,7 +69,7 @@ struct JobOptions {
   std::vector<std::string> names;              // operations, reproducers or workers
 };
 
-// Options of the commands `gemm ...`.
+// Options of the commands `gemm ...` and `profile ...`.
 struct GemmOptions {
   std::string folder;                // check-vectors
   std::string desc;                  // a descriptor's text, or @FILE
@@ -76,6 +81,13 @@ struct GemmOptions {
   int64_t count = 100;               // simulate: hidden descriptors
   uint64_t seed = 0;
   bool no_defects = false;
+  std::string profile, other_profile;          // files of arch profiles
+  std::string types, layout = "TN";            // of a problem
+  std::string library = "cublaslt", device_name, driver = "unknown", kinds;  // a library to study, and what of it
+  int device = 0;
+  int64_t workspace = 32 << 20, shapes = 1000, most_k = 200000, first_m = 1, last_m = 8192;
+  double seconds = 1e9;
+  bool models = false, no_models = false;
 };
 
 // Options of `backup`, `restore` and `fsck`; the data folder is that of `serve`.

@@ -47,11 +47,21 @@ ExitCode Dispatch(const CommandLine& line) {
     case Command::kGemmCheckVectors:
       return RunGemmCheckVectors(line);
     case Command::kGemmDescribe:
-      return RunGemmDescribe(line);
+      return line.gemm.desc.empty() ? RunGemmDescribeShape(line) : RunGemmDescribe(line);
     case Command::kGemmEmulate:
       return RunGemmEmulate(line);
     case Command::kGemmSimulate:
       return RunGemmSimulate(line);
+    case Command::kGemmProbe:
+      return RunGemmProbe(line);
+    case Command::kGemmInvariance:
+      return RunGemmInvariance(line);
+    case Command::kProfileBuild:
+      return RunProfileBuild(line);
+    case Command::kProfileShow:
+      return RunProfileShow(line);
+    case Command::kProfileDiff:
+      return RunProfileDiff(line);
     case Command::kCiCheck:
       return RunCiCheck(line);
     case Command::kCompletion:

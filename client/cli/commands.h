@@ -35,6 +35,12 @@ ExitCode RunGemmCheckVectors(const CommandLine& line);
 ExitCode RunGemmDescribe(const CommandLine& line);
 ExitCode RunGemmEmulate(const CommandLine& line);
 ExitCode RunGemmSimulate(const CommandLine& line);
+ExitCode RunGemmDescribeShape(const CommandLine& line);  // of a profile
+ExitCode RunGemmProbe(const CommandLine& line);
+ExitCode RunGemmInvariance(const CommandLine& line);
+ExitCode RunProfileBuild(const CommandLine& line);
+ExitCode RunProfileShow(const CommandLine& line);
+ExitCode RunProfileDiff(const CommandLine& line);
 
 // The backend that the command line names.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const CommandLine& line);

@@ -182,7 +182,48 @@ inline constexpr char kGemmDescribeHelp[] =
       --k 576 --sm 90
 
 Prints the descriptor in canonical form, a sentence, and its digest; with --k and --sm also the digest of what can be
-observed at that K on that architecture: equal ones owe the same bits. Exit codes: 0; 2 usage or input error.)";
+observed at that K on that architecture: equal ones owe the same bits.
+
+  samebits gemm describe --profile h200.txt --types bf16,bf16,f32,bf16 --m 16 --n 4096 --k 4096
+
+says which descriptor a library follows for a shape, and how that is known. Exit codes: 0; 2 usage or input error; 3 the
+profile does not say.)";
+
+inline constexpr char kGemmProbeHelp[] =
+    R"(Example:
+  samebits gemm probe --library cublaslt --types f16,f16,f32,f16 --m 128 --n 128 --k 11528
+
+Asks the library on this machine: probes read the tree of sums, fresh draws confirm it bit for bit. Prints the evidence
+and the descriptor. Exit codes: 0 explained; 1 explained, but the library leaves out elements; 3 unexplained; 2 usage or
+input error.)";
+
+inline constexpr char kGemmInvarianceHelp[] =
+    R"(Examples:
+  samebits gemm invariance --profile h200.txt --types bf16,bf16,f32,bf16 --n 4096 --k 4096 --last-m 512
+  samebits gemm invariance --profile h200.txt --types f16,f16,f32,f16 --models --format json
+
+For each run of batch sizes M: which bits a row gets (runs of one number owe the same), by which descriptor, and what of it
+changed. Exit codes: 0 the same at every M; 1 they change; 3 they do not as far as is known; 2 usage or input error.)";
+
+inline constexpr char kProfileHelp[] =
+    R"(An arch profile holds what one library does on one device: rules by the cost model's answer, the answers, the shapes
+that were studied, and how all was validated. These commands run in this process. Reference: docs/gemm.md.)";
+
+inline constexpr char kProfileBuildHelp[] =
+    R"(Example:
+  samebits profile build --out h200.txt --kinds 'bf16,bf16,f32,bf16;f16,f16,f32,f16:NT' --shapes 500
+
+Exit codes: 0 written; 2 usage or input error, or the library is not there; 4 the library failed.)";
+
+inline constexpr char kProfileShowHelp[] = R"(Example:
+  samebits profile show h200.txt)";
+
+inline constexpr char kProfileDiffHelp[] =
+    R"(Example:
+  samebits profile diff before.txt after.txt
+
+For the shapes that both profiles list: where the bits change, and by which field of the descriptor. Exit codes: 0 all stay;
+1 some change; 3 none as far as is known, or no shape is in both; 2 usage or input error.)";
 
 inline constexpr char kGemmEmulateHelp[] =
     R"(Example:

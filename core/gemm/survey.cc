@@ -221,7 +221,7 @@ absl::Status Survey(const OpenLibrary& open, const NextProblem& next, RuleBook* 
   return Surveyor(open, next, book, options, report).Run();
 }
 
-GemmProblem DrawShape(GemmProblem p, uint64_t seed) {
+GemmProblem DrawShape(GemmProblem p, uint64_t seed, int64_t most_k) {
   constexpr int64_t kMostElements = 400'000'000;  // of an operand
   std::mt19937_64 random(seed);
   const auto side = [&](double low, double high) {
@@ -235,6 +235,7 @@ GemmProblem DrawShape(GemmProblem p, uint64_t seed) {
   if (corner == 1) p.n = 1;
   if (corner == 2) p.k = side(32768, 200000);
   const bool aligned = random() % 2 == 0;
+  p.k = std::min(p.k, std::max<int64_t>(most_k - 15, 1));
   if (aligned) p.m = corner == 0 ? 1 : up(p.m, 8), p.n = corner == 1 ? 1 : up(p.n, 8), p.k = up(p.k, 16);
   if (FormatOf(p.a_type).bits == 8) p.n = up(p.n, 16), p.k = up(p.k, 16);
   p.m = std::clamp<int64_t>(kMostElements / p.k, 1, p.m);

@@ -57,9 +57,9 @@ using NextProblem = std::function<std::optional<GemmProblem>(int64_t)>;
 absl::Status Survey(const OpenLibrary& open, const NextProblem& next, RuleBook* book, const SurveyOptions& options,
                     const std::function<void(int64_t, const SurveyedShape&)>& report);
 
-// A random shape: sides of all magnitudes, odd and aligned, corners of one row or column, K to 200,000; within what
+// A random shape: sides of all magnitudes, odd and aligned, corners of one row or column, K to `most_k`; within what
 // 8-bit types allow, where `problem` has these. Types and layout stay.
-GemmProblem DrawShape(GemmProblem problem, uint64_t seed);
+GemmProblem DrawShape(GemmProblem problem, uint64_t seed, int64_t most_k = 200000);
 
 }  // namespace samebits::gemm
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,50 @@ TEST_F(GemmCommandsTest, CheckVectorsFailsOnAMismatchOfAClaimedUnit) {
   const Result result = RunLine({"gemm", "check-vectors", Path("")});
   EXPECT_EQ(result.code, ExitCode::kNotEquivalent);
   EXPECT_THAT(result.out, HasSubstr("V100  fp16  fp32        1           1  claimed"));
+}
+
+TEST_F(GemmCommandsTest, AProfileIsBuiltComparedAndAsked) {
+  const std::string kinds = "f16,f16,f32,f16;e4m3,e4m3,f32,bf16";
+  for (const auto& [library, file] : {std::pair{"simulated", "before"}, {"simulated-2", "after"}}) {
+    const Result built = RunLine({"profile", "build", "--library", library, "--out", Path(file), "--kinds", kinds, "--shapes", "6",
+                                  "--no-models", "--most-k", "1500", "--seed", "5", "--threads", "1", "--quiet"});
+    ASSERT_EQ(built.code, ExitCode::kEquivalent) << built.err;
+    EXPECT_THAT(built.out, HasSubstr("f16,f16,f32,f16 TN"));
+  }
+  EXPECT_THAT(RunLine({"profile", "show", Path("before")}).out, HasSubstr("digest "));
+  EXPECT_EQ(RunLine({"profile", "diff", Path("before"), Path("before")}).code, ExitCode::kEquivalent);
+  EXPECT_THAT(RunLine({"profile", "diff", Path("before"), Path("after")}).out, HasSubstr("library version 1 -> 2"));
+  std::ifstream in(Path("before"));
+  std::string line;
+  while (std::getline(in, line) && !line.starts_with("shape ")) continue;
+  std::istringstream words(line);
+  std::string word, m, n, k;
+  words >> word >> m >> n >> k;
+  const std::vector<std::string> types{"--types", "f16,f16,f32,f16"};
+  const auto describe = [&](const std::string& asked_k) {
+    return RunLine({"gemm", "describe", "--profile", Path("before"), types[0], types[1], "--m", m, "--n", n, "--k", asked_k});
+  };
+  const Result other = describe("7");
+  EXPECT_EQ(other.code, ExitCode::kUnknown) << other.out;
+  EXPECT_THAT(other.err, HasSubstr("no answer"));
+  EXPECT_EQ(RunLine({"gemm", "invariance", "--profile", Path("before"), types[0], types[1], "--n", "77", "--k", "77", "--last-m", "9"}).code,
+            ExitCode::kUnknown);
+}
+
+TEST_F(GemmCommandsTest, ADefectOfALibraryIsFound) {
+  const Result result = RunLine({"gemm", "probe", "--library", "simulated", "--types", "f16,f16,f32,f16", "--m", "40", "--n", "64",
+                                 "--k", "7176"});
+  EXPECT_EQ(result.code, ExitCode::kNotEquivalent) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("DEFECT: elements 7168 to 7175 are not summed"));
+}
+
+TEST_F(GemmCommandsTest, BadQuestionsToProfilesAreRefused) {
+  Write("bad", "samebits-profile/1\nnonsense\n");
+  EXPECT_THAT(RunLine({"profile", "show", Path("bad")}).err, HasSubstr("line 2"));
+  EXPECT_EQ(RunLine({"gemm", "describe"}).code, ExitCode::kBadInput);
+  EXPECT_EQ(RunLine({"gemm", "probe", "--library", "simulated", "--types", "f16", "--m", "1", "--n", "1", "--k", "1"}).code,
+            ExitCode::kBadInput);
+  EXPECT_EQ(RunLine({"gemm", "probe", "--library", "simulated", "--types", "f16,f16,f32,f16", "--m", "1"}).code, ExitCode::kBadInput);
 }
 
 }  // namespace

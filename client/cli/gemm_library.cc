@@ -1,0 +1,74 @@
+#include "client/cli/gemm_library.h"
+
+#include <fstream>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "core/gemm/simulated_cost_model.h"
+#if SAMEBITS_HAS_CUBLASLT
+#include "workers/cuda/cublaslt_library.h"
+#endif
+
+namespace samebits::cli {
+namespace {
+
+absl::StatusOr<GemmLibrary> FindCublasLt([[maybe_unused]] const GemmOptions& o) {
+#if SAMEBITS_HAS_CUBLASLT
+  const workers::CublasLtOptions options{o.device, o.workspace};
+  const auto library = workers::CublasLtLibrary::Open(options);
+  if (!library.ok()) return library.status();
+  GemmLibrary found;
+  found.identity = {.device = o.device_name.empty() ? absl::StrCat("sm_", (*library)->sm()) : o.device_name,
+                    .sm = (*library)->sm(),
+                    .multiprocessors = (*library)->multiprocessors(),
+                    .library = "cuBLASLt",
+                    .library_version = (*library)->version(),
+                    .driver = o.driver,
+                    .workspace_bytes = o.workspace};
+  found.open = [options]() -> absl::StatusOr<std::unique_ptr<gemm::BlackBox>> {
+    auto opened = workers::CublasLtLibrary::Open(options);
+    if (!opened.ok()) return opened.status();
+    return std::unique_ptr<gemm::BlackBox>(*std::move(opened));
+  };
+  return found;
+#else
+  return absl::UnavailableError("this build has no cuBLASLt: it was made without CUDA's headers");
+#endif
+}
+
+}  // namespace
+
+absl::StatusOr<GemmLibrary> FindGemmLibrary(const GemmOptions& o) {
+  if (o.library == "cublaslt") return FindCublasLt(o);
+  const int version = o.library == "simulated" ? 1 : 2;
+  GemmLibrary found;
+  found.identity = {.device = "simulated", .sm = 90, .library = "simulated", .library_version = version, .driver = "none",
+                    .workspace_bytes = o.workspace};
+  found.open = [version] { return absl::StatusOr<std::unique_ptr<gemm::BlackBox>>(std::make_unique<gemm::SimulatedCostModel>(version)); };
+  return found;
+}
+
+absl::StatusOr<gemm::GemmProblem> ProblemOf(const GemmOptions& o) {
+  gemm::GemmProblem problem;
+  if (absl::Status status = gemm::ParseTypes(o.types, &problem); !status.ok()) return status;
+  const absl::StatusOr<gemm::Layout> layout = gemm::ParseLayout(o.layout);
+  if (!layout.ok()) return layout.status();
+  problem.layout = *layout;
+  problem.m = o.m, problem.n = o.n, problem.k = o.k;
+  for (const auto& [name, value] : {std::pair{"--m", o.m}, {"--n", o.n}, {"--k", o.k}}) {
+    if (value < 1) return absl::InvalidArgumentError(absl::StrCat(name, ": a number from 1 on is needed"));
+  }
+  if (o.k > gemm::kMaxK) return absl::InvalidArgumentError("--k: at most 2^24");
+  return problem;
+}
+
+absl::StatusOr<gemm::ArchProfile> ReadProfile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (!in) return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read"));
+  absl::StatusOr<gemm::ArchProfile> profile = gemm::ParseArchProfile(text);
+  if (profile.ok()) return profile;
+  return absl::InvalidArgumentError(absl::StrCat(path, ": ", profile.status().message()));
+}
+
+}  // namespace samebits::cli

@@ -1,0 +1,31 @@
+#ifndef SAMEBITS_CLIENT_CLI_GEMM_LIBRARY_H_
+#define SAMEBITS_CLIENT_CLI_GEMM_LIBRARY_H_
+
+// Libraries of matrix products that commands study, and arch profiles in files.
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/cli/command_line.h"
+#include "core/gemm/profile.h"
+#include "core/gemm/survey.h"
+
+namespace samebits::cli {
+
+struct GemmLibrary {
+  gemm::OpenLibrary open;
+  gemm::ArchProfile identity;  // device, library and its version
+};
+
+// "cublaslt" (UNAVAILABLE where this build or machine lacks it), "simulated" or "simulated-2", its later version.
+absl::StatusOr<GemmLibrary> FindGemmLibrary(const GemmOptions& options);
+
+// A problem of the options' types, layout and sides. INVALID_ARGUMENT that names the option.
+absl::StatusOr<gemm::GemmProblem> ProblemOf(const GemmOptions& options);
+
+// From a file.
+absl::StatusOr<gemm::ArchProfile> ReadProfile(const std::string& path);
+
+}  // namespace samebits::cli
+
+#endif  // SAMEBITS_CLIENT_CLI_GEMM_LIBRARY_H_

@@ -1,0 +1,238 @@
+// The commands `profile ...`, and those of `gemm ...` that ask a profile or study a library; they run in this process.
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "client/cli/commands.h"
+#include "client/cli/gemm_library.h"
+#include "core/gemm/model_shapes.h"
+#include "core/gemm/profile_build.h"
+#include "core/gemm/profile_report.h"
+
+namespace samebits::cli {
+namespace {
+
+using nlohmann::json;
+
+// What a profile does not say is an answer about the input, not a failure.
+ExitCode BadInput(const CommandLine& line, const absl::Status& status) {
+  ReportError(line, status);
+  return absl::IsInvalidArgument(status) || absl::IsUnavailable(status) ? ExitCode::kBadInput : ExitCode::kUnknown;
+}
+
+json ToJson(const gemm::GemmProblem& p) {
+  return {{"m", p.m}, {"n", p.n}, {"k", p.k}, {"types", TypesText(p)}, {"layout", gemm::ToText(p.layout)}};
+}
+
+json ToJson(const gemm::InvarianceReport& report) {
+  json runs = json::array();
+  for (const gemm::InvarianceRun& run : report.runs) {
+    json row = {{"first_m", run.first_m}, {"last_m", run.last_m}, {"known", run.known}};
+    if (run.known) {
+      row["bits"] = run.bits;
+      row["descriptor"] = gemm::ToText(run.desc);
+      row["summed_k"] = run.summed_k;
+      row["changes"] = run.changes;
+    } else {
+      row["why"] = run.why;
+    }
+    runs.push_back(std::move(row));
+  }
+  return {{"n", report.problem.n}, {"k", report.problem.k}, {"types", TypesText(report.problem)},
+          {"layout", gemm::ToText(report.problem.layout)}, {"kinds_of_bits", report.kinds_of_bits},
+          {"unknown_m", report.unknown_m}, {"invariant", report.invariant()}, {"runs", std::move(runs)}};
+}
+
+absl::StatusOr<std::vector<gemm::GemmProblem>> ParseKinds(const std::string& text) {
+  std::vector<gemm::GemmProblem> kinds;
+  for (absl::string_view word : absl::StrSplit(text, ';', absl::SkipEmpty())) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(word, absl::MaxSplits(':', 1));
+    gemm::GemmProblem& kind = kinds.emplace_back();
+    if (absl::Status status = gemm::ParseTypes(parts.first, &kind); !status.ok()) return status;
+    const absl::StatusOr<gemm::Layout> layout = gemm::ParseLayout(parts.second.empty() ? "TN" : parts.second);
+    if (!layout.ok()) return layout.status();
+    kind.layout = *layout;
+  }
+  if (kinds.empty()) return absl::InvalidArgumentError("--kinds: nothing to study");
+  return kinds;
+}
+
+}  // namespace
+
+ExitCode RunProfileBuild(const CommandLine& line) {
+  const GemmOptions& o = line.gemm;
+  const absl::StatusOr<std::vector<gemm::GemmProblem>> kinds = ParseKinds(o.kinds);
+  if (!kinds.ok()) return BadInput(line, kinds.status());
+  const absl::StatusOr<GemmLibrary> library = FindGemmLibrary(o);
+  if (!library.ok()) return BadInput(line, library.status());
+  gemm::RuleBook book;
+  if (!o.profile.empty()) {
+    const absl::StatusOr<gemm::ArchProfile> earlier = ReadProfile(o.profile);
+    if (!earlier.ok()) return BadInput(line, earlier.status());
+    for (const auto& [kind, entry] : earlier->entries) book.Suggest(kind, entry.rules);
+  }
+  gemm::ProfileBuildOptions options;
+  options.kinds = *kinds;
+  options.random_shapes = o.shapes;
+  options.models = !o.no_models;
+  options.most_m = o.last_m;
+  options.most_k = o.most_k;
+  options.seconds = o.seconds;
+  options.survey.seed = o.seed;
+  options.survey.threads = o.threads;
+  const absl::StatusOr<gemm::ArchProfile> profile =
+      gemm::BuildProfile(library->open, library->identity, options, &book, [&](const auto& progress, const gemm::SurveyedShape& s) {
+        if (s.supported && !s.explained && !line.quiet) {
+          const gemm::GemmProblem& p = s.problem;
+          absl::FPrintF(stderr, "unexplained: %d x %d x %d, %s, layout %s: %s\n", p.m, p.n, p.k, TypesText(p),
+                        gemm::ToText(p.layout), s.reason);
+        }
+        if (!line.quiet && progress.done % 500 == 0) absl::FPrintF(stderr, "%d of %d shapes\n", progress.done, progress.total);
+        return true;
+      });
+  if (!profile.ok()) {
+    ReportError(line, profile.status());
+    return ExitCode::kFailure;
+  }
+  if (absl::Status status = WriteFile(o.out, gemm::ToText(*profile)); !status.ok()) return BadInput(line, status);
+  PrintText(gemm::Summarise(*profile));
+  return ExitCode::kEquivalent;
+}
+
+ExitCode RunProfileShow(const CommandLine& line) {
+  const absl::StatusOr<gemm::ArchProfile> profile = ReadProfile(line.gemm.profile);
+  if (!profile.ok()) return BadInput(line, profile.status());
+  PrintText(gemm::Summarise(*profile));
+  PrintLine(absl::StrCat("digest ", gemm::Digest(*profile)));
+  return ExitCode::kEquivalent;
+}
+
+ExitCode RunProfileDiff(const CommandLine& line) {
+  const absl::StatusOr<gemm::ArchProfile> before = ReadProfile(line.gemm.profile), after = ReadProfile(line.gemm.other_profile);
+  if (!before.ok()) return BadInput(line, before.status());
+  if (!after.ok()) return BadInput(line, after.status());
+  const gemm::ProfileComparison comparison = gemm::Compare(*before, *after);
+  if (FormatOf(line) == Format::kJson) {
+    json differences = json::array();
+    for (const gemm::ProfileDifference& d : comparison.differences) {
+      json row = ToJson(d.problem);
+      row["last_m"] = d.last_m;
+      row["changes"] = d.changes;
+      differences.push_back(std::move(row));
+    }
+    PrintLine(json{{"identity", comparison.identity}, {"same", comparison.same}, {"changed", comparison.changed},
+                   {"unknown", comparison.unknown}, {"differences", std::move(differences)}}
+                  .dump());
+  } else {
+    PrintText(gemm::ToText(comparison));
+  }
+  if (comparison.changed > 0) return ExitCode::kNotEquivalent;
+  return comparison.unknown > 0 || comparison.same == 0 ? ExitCode::kUnknown : ExitCode::kEquivalent;
+}
+
+ExitCode RunGemmDescribeShape(const CommandLine& line) {
+  if (line.gemm.profile.empty()) return BadInput(line, absl::InvalidArgumentError("a descriptor or --profile is needed"));
+  const absl::StatusOr<gemm::ArchProfile> profile = ReadProfile(line.gemm.profile);
+  if (!profile.ok()) return BadInput(line, profile.status());
+  const absl::StatusOr<gemm::GemmProblem> problem = ProblemOf(line.gemm);
+  if (!problem.ok()) return BadInput(line, problem.status());
+  const absl::StatusOr<gemm::ShapeDescription> d = gemm::Describe(*profile, *problem);
+  if (!d.ok()) return BadInput(line, d.status());
+  if (FormatOf(line) == Format::kJson) {
+    json row = ToJson(*problem);
+    row["descriptor"] = gemm::ToText(d->desc);
+    row["description"] = gemm::Describe(d->desc);
+    row["digest"] = gemm::Digest(d->desc);
+    row["algorithm"] = gemm::ToText(d->algorithm);
+    row["summed_k"] = d->summed_k;
+    row["studied"] = d->studied;
+    row["rule_shapes"] = d->rule_shapes;
+    PrintLine(row.dump());
+    return ExitCode::kEquivalent;
+  }
+  PrintLine(gemm::ToText(d->desc));
+  PrintLine(gemm::Describe(d->desc));
+  PrintLine(absl::StrCat("digest      ", gemm::Digest(d->desc)));
+  PrintLine(absl::StrCat("algorithm   ", gemm::ToText(d->algorithm)));
+  PrintLine(absl::StrCat("known from  ", d->studied ? "fresh draws of this shape" : "",
+                         d->studied && d->rule_shapes > 0 ? ", and " : "",
+                         d->rule_shapes > 0 ? absl::StrCat("a rule that ", d->rule_shapes, " shapes confirm") : ""));
+  if (d->summed_k != problem->k) PrintLine(absl::StrCat("DEFECT: elements ", d->summed_k, " to ", problem->k - 1, " are not summed"));
+  return ExitCode::kEquivalent;
+}
+
+ExitCode RunGemmProbe(const CommandLine& line) {
+  const absl::StatusOr<gemm::GemmProblem> problem = ProblemOf(line.gemm);
+  if (!problem.ok()) return BadInput(line, problem.status());
+  const absl::StatusOr<GemmLibrary> library = FindGemmLibrary(line.gemm);
+  if (!library.ok()) return BadInput(line, library.status());
+  const absl::StatusOr<std::unique_ptr<gemm::BlackBox>> box = library->open();
+  if (!box.ok()) return BadInput(line, box.status());
+  gemm::RuleBook book;
+  gemm::SurveyOptions options;
+  options.seed = line.gemm.seed;
+  const absl::StatusOr<gemm::SurveyedShape> s = gemm::StudyShape(box->get(), &book, *problem, options);
+  if (!s.ok() || !s->supported) return BadInput(line, s.ok() ? absl::InvalidArgumentError(s->reason) : s.status());
+  if (FormatOf(line) == Format::kJson) {
+    json row = ToJson(*problem);
+    row["explained"] = s->explained;
+    row["descriptor"] = gemm::ToText(s->desc);
+    row["algorithm"] = gemm::ToText(s->algorithm);
+    row["summed_k"] = s->summed_k;
+    row["launches"] = s->launches;
+    row["outputs"] = s->outputs;
+    row["evidence"] = s->evidence;
+    PrintLine(row.dump());
+  } else {
+    PrintLine(gemm::ToText(s->algorithm));
+    for (const std::string& evidence : s->evidence) PrintLine(absl::StrCat("  ", evidence));
+    PrintLine(gemm::ToText(s->desc));
+    PrintLine(s->explained ? gemm::Describe(s->desc) : absl::StrCat("UNEXPLAINED, this is the closest: ", s->reason));
+    PrintLine(absl::StrFormat("%d launches, %d outputs compared; at least %d single calls of the public FPRev", s->launches,
+                              s->outputs, problem->k - 1));
+  }
+  if (!s->explained) return ExitCode::kUnknown;
+  return s->defect() ? ExitCode::kNotEquivalent : ExitCode::kEquivalent;
+}
+
+ExitCode RunGemmInvariance(const CommandLine& line) {
+  const absl::StatusOr<gemm::ArchProfile> profile = ReadProfile(line.gemm.profile);
+  if (!profile.ok()) return BadInput(line, profile.status());
+  GemmOptions o = line.gemm;
+  o.m = o.first_m;
+  std::vector<std::pair<std::string, gemm::GemmProblem>> problems;
+  if (o.models) {
+    for (const gemm::ModelProduct& product : gemm::ModelProducts()) {
+      o.n = product.n, o.k = product.k;
+      const absl::StatusOr<gemm::GemmProblem> problem = ProblemOf(o);
+      if (!problem.ok()) return BadInput(line, problem.status());
+      problems.emplace_back(absl::StrCat(product.model, " ", product.product), *problem);
+    }
+  } else {
+    const absl::StatusOr<gemm::GemmProblem> problem = ProblemOf(o);
+    if (!problem.ok()) return BadInput(line, problem.status());
+    problems.emplace_back("", *problem);
+  }
+  bool all = true, some_unknown = false;
+  json rows = json::array();
+  for (const auto& [name, problem] : problems) {
+    const absl::StatusOr<gemm::InvarianceReport> report = gemm::BatchInvariance(*profile, problem, o.first_m, o.last_m);
+    if (!report.ok()) return BadInput(line, report.status());
+    all = all && report->kinds_of_bits <= 1;
+    some_unknown = some_unknown || report->unknown_m > 0;
+    if (FormatOf(line) == Format::kJson) {
+      rows.push_back(ToJson(*report));
+      if (!name.empty()) rows.back()["name"] = name;
+    } else {
+      PrintText(absl::StrCat(name, name.empty() ? "" : ": ", gemm::ToText(*report), problems.size() > 1 ? "\n" : ""));
+    }
+  }
+  if (FormatOf(line) == Format::kJson) PrintLine(o.models ? rows.dump() : rows[0].dump());
+  if (!all) return ExitCode::kNotEquivalent;
+  return some_unknown ? ExitCode::kUnknown : ExitCode::kEquivalent;
+}
+
+}  // namespace samebits::cli
