@@ -157,6 +157,9 @@ class Drawer {
     d().family = Family::kGemv;
     if (Chance(0.3)) AddCut(Longest(), CutLayout::kContiguous, 8, Pick({32, 64, 128}));
     if (Chance(0.25)) AddCut(Longest(), CutLayout::kStrided, 16, Pick({1, 2, 4, 8, 16}));
+    if (!d().k_cuts.empty() && d().k_cuts.back().layout == CutLayout::kStrided && hidden_.problem.k % 3 == 0) {
+      d().k_cuts.back().order = MergeOrder::kLanes;
+    }
     const int64_t tile = Pick({1, 2, 4, 8, 16});
     int rounds = static_cast<int>(Uniform(1, 5));
     while (rounds > 0 && (tile << (rounds - 1)) >= Longest()) --rounds;

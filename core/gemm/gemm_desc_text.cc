@@ -33,7 +33,8 @@ constexpr Word<ShortTurn> kShortWords[] = {{ShortTurn::kLast, "last"}, {ShortTur
 constexpr Word<CutLayout> kLayoutWords[] = {
     {CutLayout::kContiguous, "contiguous"}, {CutLayout::kStrided, "strided"}, {CutLayout::kBalanced, "balanced"}};
 constexpr Word<MergeOrder> kOrderWords[] = {{MergeOrder::kAscending, "ascending"},
-                                            {MergeOrder::kDescending, "descending"}};
+                                            {MergeOrder::kDescending, "descending"},
+                                            {MergeOrder::kLanes, "lanes"}};
 constexpr Word<AlphaStep> kAlphaWords[] = {{AlphaStep::kNone, "none"}, {AlphaStep::kMultiply, "multiply"}};
 constexpr Word<BetaStep> kBetaWords[] = {
     {BetaStep::kNone, "none"}, {BetaStep::kFused, "fused"}, {BetaStep::kMultiplyAdd, "multiply_add"}};
@@ -158,7 +159,9 @@ absl::Status ParseField(absl::string_view key, absl::string_view value, GemmDesc
 }
 
 std::string DescribeCut(const KCut& cut) {
-  const char* order = cut.order == MergeOrder::kDescending ? ", added from the last" : "";
+  const char* order = cut.order == MergeOrder::kDescending ? ", added from the last"
+                      : cut.order == MergeOrder::kLanes    ? ", added by lanes"
+                                                           : "";
   switch (cut.layout) {
     case CutLayout::kContiguous:
       return absl::StrCat(cut.count, " spans of ", cut.span, order);

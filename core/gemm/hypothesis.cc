@@ -42,6 +42,16 @@ bool RoundsAbsorb(const Hypothesis& h, int64_t p, int64_t q, int64_t x) {
   return ((p ^ x) >> top) == 0;
 }
 
+// Whether part x meets parts p and q, which differ, no later than these meet each other, where lanes add the parts.
+bool LanesAbsorb(int64_t p, int64_t q, int64_t x) {
+  const auto digits_p = LaneDigits(p), digits_q = LaneDigits(q), digits_x = LaneDigits(x);
+  size_t i = 0;
+  for (; digits_p[i] == digits_q[i]; ++i) {
+    if (digits_x[i] != digits_p[i]) return false;
+  }
+  return digits_x[i] <= std::max(digits_p[i], digits_q[i]);
+}
+
 void EnumerateChains(int64_t n, const HypothesisSpace& space, std::vector<Hypothesis>* all) {
   const auto add = [&](int64_t group, int64_t first) {
     all->push_back({Kind::kChain, MergeOrder::kAscending, group, first});
@@ -87,6 +97,11 @@ void EnumerateCuts(int64_t n, std::vector<Hypothesis>* all) {
       AddOrders({Kind::kStrided, MergeOrder::kAscending, tile, parts}, parts, all);
     }
   }
+  for (int64_t tile = 1; tile <= kMostTile; tile *= 2) {
+    for (int64_t parts = 5; parts <= std::min(kMostLaneParts, Tiles(n, tile)); ++parts) {
+      all->push_back({Kind::kStrided, MergeOrder::kLanes, tile, parts});
+    }
+  }
   for (int64_t tile = 1; tile <= 1024; ++tile) {
     if (!std::has_single_bit(static_cast<uint64_t>(tile)) && tile % 3 != 0) continue;
     const int64_t tiles = Tiles(n, tile);
@@ -105,6 +120,8 @@ Prediction Predict(const Hypothesis& h, int64_t n, int64_t p, int64_t q, int64_t
   bool absorbed;
   if (h.kind == Kind::kRounds) {
     absorbed = RoundsAbsorb(h, part_p, part_q, part_x);
+  } else if (h.order == MergeOrder::kLanes) {
+    absorbed = LanesAbsorb(part_p, part_q, part_x);
   } else if (h.order == MergeOrder::kAscending) {
     absorbed = part_x <= std::max(part_p, part_q);
   } else {
@@ -171,7 +188,7 @@ std::vector<KCut> CutsOf(const Hypothesis& h, int64_t n) {
 }
 
 std::string ToString(const Hypothesis& h) {
-  const char* order = h.order == MergeOrder::kDescending ? " descending" : "";
+  const char* order = h.order == MergeOrder::kDescending ? " descending" : h.order == MergeOrder::kLanes ? " by lanes" : "";
   switch (h.kind) {
     case Kind::kChain:
       return h.count == 0 ? absl::StrCat("one chain of groups of ", h.span)

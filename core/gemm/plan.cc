@@ -1,6 +1,7 @@
 #include "core/gemm/plan.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <span>
 
@@ -57,14 +58,30 @@ class Compiler {
     std::vector<std::vector<int32_t>> parts = Cut(elements, cut);
     if (parts.size() <= 1) return Part(elements, level + 1);
     if (cut.order == MergeOrder::kDescending) std::reverse(parts.begin(), parts.end());
-    const bool outermost = level == 0;
-    const FormatId partial = outermost ? desc_.partial_type : desc_.accumulate_type;
-    const FormatId merge = outermost ? desc_.merge_type : desc_.accumulate_type;
-    for (size_t i = 0; i < parts.size(); ++i) {
-      Part(parts[i], level + 1);
-      if (partial != desc_.accumulate_type) Push({PlanStep::Kind::kRound, partial});
-      if (i == 0 && merge != desc_.accumulate_type && merge != partial) Push({PlanStep::Kind::kRound, merge});
-      if (i > 0) Add(merge);
+    std::vector<int64_t> numbers(parts.size());
+    std::iota(numbers.begin(), numbers.end(), 0);
+    Sum(parts, numbers, level, cut.order == MergeOrder::kLanes ? 0 : LaneDigits(0).size());
+  }
+
+  // Adds the parts of those numbers: by lanes from the digit `digit` on, or one after the other.
+  void Sum(const std::vector<std::vector<int32_t>>& parts, const std::vector<int64_t>& numbers, size_t level, size_t digit) {
+    const FormatId partial = level == 0 ? desc_.partial_type : desc_.accumulate_type;
+    const FormatId merge = level == 0 ? desc_.merge_type : desc_.accumulate_type;
+    std::map<int64_t, std::vector<int64_t>> groups;  // ascending
+    for (int64_t number : numbers) {
+      const bool lanes = digit < LaneDigits(0).size();
+      groups[lanes ? LaneDigits(number)[digit] : number].push_back(number);
+    }
+    for (const auto& [first, group] : groups) {
+      const bool begins = &group == &groups.begin()->second;
+      if (group.size() > 1) {
+        Sum(parts, group, level, digit + 1);
+      } else {
+        Part(parts[group[0]], level + 1);
+        if (partial != desc_.accumulate_type) Push({PlanStep::Kind::kRound, partial});
+        if (begins && merge != desc_.accumulate_type && merge != partial) Push({PlanStep::Kind::kRound, merge});
+      }
+      if (!begins) Add(merge);
     }
   }
 

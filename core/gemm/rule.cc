@@ -38,8 +38,9 @@ KCut CutOf(const CutRule& rule, int64_t k, int64_t length, int64_t splits) {
   }
   if (cut.layout == CutLayout::kContiguous) {
     cut.count = Ceil(length, cut.span);
-  } else if (rule.count == 0) {
-    cut.count = std::max<int64_t>(1, splits);
+  } else {
+    if (rule.count == 0) cut.count = std::max<int64_t>(1, splits);
+    cut.count = std::min(cut.count, Ceil(length, cut.span));  // others would be empty
   }
   return cut;
 }
@@ -109,7 +110,7 @@ std::string NormalForm(const GemmDesc& desc, int64_t k) {
     if (!Divides(cut, longest)) continue;
     const int64_t tiles = Ceil(longest, cut.span);
     cut.count = cut.layout == CutLayout::kContiguous ? tiles : std::min(cut.count, tiles);
-    if (cut.count == 2) cut.order = MergeOrder::kAscending;
+    if (cut.count == 2 || (cut.order == MergeOrder::kLanes && cut.count <= 4)) cut.order = MergeOrder::kAscending;
     d.k_cuts.push_back(cut);
     longest = Longest(cut, longest);
   }
@@ -153,7 +154,8 @@ std::vector<CutRule> ReadCut(const GemmDesc& desc, size_t index, int64_t k, int6
   if (!contiguous && lanes > 2 && ShareOf(k, lanes, 1) == cut.span) {
     rules.push_back({cut.layout, cut.order, 0, lanes, 1, 0, cut.count});
   }
-  if (!contiguous && splits > 1 && cut.count == splits) rules.push_back({cut.layout, cut.order, cut.span, 0, 1, 0, 0});
+  const bool most = cut.count == splits || (cut.count < splits && cut.count == Ceil(k, cut.span));  // others empty
+  if (!contiguous && splits > 1 && index == 0 && most) rules.push_back({cut.layout, cut.order, cut.span, 0, 1, 0, 0});
   rules.push_back({cut.layout, cut.order, cut.span, 0, 1, 0, contiguous ? 0 : cut.count});
   return rules;
 }
@@ -225,7 +227,7 @@ std::vector<GemmRule> Generalise(const GemmDesc& desc, int64_t k, int64_t splits
 namespace {
 
 constexpr absl::string_view kLayoutWords[] = {"contiguous", "strided", "balanced"};
-constexpr absl::string_view kOrderWords[] = {"ascending", "descending"};
+constexpr absl::string_view kOrderWords[] = {"ascending", "descending", "lanes"};
 
 std::string CutText(const CutRule& cut) {
   const auto number = [](int64_t value, const char* zero) { return value == 0 ? std::string(zero) : absl::StrCat(value); };

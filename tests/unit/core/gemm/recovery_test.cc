@@ -56,6 +56,18 @@ TEST(RecoveryTest, TheSplitOfThePaper) {
   EXPECT_LE(recovery.launches, 20);
 }
 
+// Numbers of parts that are no multiples of the lanes' periods, with several turns of each part.
+TEST(RecoveryTest, PartsAddedByLanes) {
+  for (const auto& [cuts, k] : {std::pair<const char*, int64_t>{"strided:64x31:lanes,strided:2x2,strided:2x2,strided:2x2", 9698},
+                                {"strided:32x114:lanes,strided:1x2,strided:1x2", 8101}}) {
+    const HiddenGemm hidden = Hidden(std::string("types=bf16,bf16,f32,f32 instruction=fma family=gemv cuts=") + cuts, 1, 14, k);
+    const Recovery recovery = RecoverHidden(hidden);
+    EXPECT_TRUE(recovery.explained) << recovery.reason;
+    const auto own = Compile(hidden.desc, k, 90), found = Compile(recovery.desc, k, 90);
+    EXPECT_EQ(DigestOf(*own), DigestOf(*found)) << ToText(recovery.desc);
+  }
+}
+
 TEST(RecoveryTest, ADroppedTailIsADefectWithItsRange) {
   HiddenGemm hidden = Hidden("types=bf16,bf16,f32,bf16 instruction=wgmma:16", 32, 8, 11528);
   hidden.summed_k = 11520;
