@@ -2,10 +2,11 @@
 // profile.
 //   samebits_gemm_survey --out DIR [--seconds S] [--count N] [--seed N] [--threads N] [--draws N] [--workspace BYTES]
 //                        [--types f16,f16,f32,f16:TN[;...]] [--no-models] [--most-m N] [--profile FILE]
-//                        [--device NAME] [--driver VERSION] [--shape MxNxK[,...]] [--simulated]
+//                        [--device NAME] [--driver VERSION] [--shape MxNxK[,...]] [--simulated] [--hidden N]
 // First the products of language models (answers of the cost model for every M up to --most-m, then shapes at M = 1, 2,
 // 4, ..., 8192), then random shapes, types in turn, until --count per type of inputs or the time is over. --profile
-// starts with the rules of an earlier profile. --simulated surveys the simulated library, without a GPU. DIR gets
+// starts with the rules of an earlier profile. --simulated surveys the simulated library, without a GPU. --hidden only
+// recovers N random hidden descriptors, as `samebits gemm simulate` does, for which 16 cores are welcome. DIR gets
 // survey.jsonl (one object a shape), profile.txt, record.json; tables go to standard output.
 
 #include <malloc.h>
@@ -32,6 +33,7 @@
 #include "core/gemm/model_shapes.h"
 #include "core/gemm/profile.h"
 #include "core/gemm/simulated_cost_model.h"
+#include "core/gemm/simulation.h"
 #include "core/gemm/survey.h"
 #include "tests/device/gemm_walks.h"
 #include "workers/cuda/cublaslt_library.h"
@@ -52,7 +54,7 @@ struct Flags {
       "e4m3,e4m3,f32,bf16:TN;e4m3,e4m3,f32,f16:TN;e4m3,e4m3,f32,f32:TN";
   std::string model_types = "bf16,bf16,f32,bf16:TN;f16,f16,f32,f16:TN;f16,f16,f32,f32:TN;e4m3,e4m3,f32,bf16:TN";
   double seconds = 240;
-  int64_t count = 5000, most_m = 8192, workspace = 32 << 20;
+  int64_t count = 5000, most_m = 8192, workspace = 32 << 20, hidden = 0;
   uint64_t seed = 1;
   int threads = static_cast<int>(std::thread::hardware_concurrency());
   int draws = 10;
@@ -64,7 +66,7 @@ bool ParseFlags(int argc, char** argv, Flags* flags) {
                                                      {"--profile", &flags->profile}, {"--device", &flags->device},
                                                      {"--driver", &flags->driver},   {"--shape", &flags->shape},
                                                      {"--model-types", &flags->model_types}};
-  const std::map<std::string, int64_t*> numbers = {{"--count", &flags->count}, {"--most-m", &flags->most_m},
+  const std::map<std::string, int64_t*> numbers = {{"--count", &flags->count}, {"--most-m", &flags->most_m}, {"--hidden", &flags->hidden},
                                                    {"--workspace", &flags->workspace}};
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
@@ -416,6 +418,25 @@ class Program {
   int printed_ = 0, printed_defects_ = 0;
 };
 
+absl::Status RecoverHidden(const Flags& flags) {
+  gemm::SimulationOptions options;
+  options.count = flags.hidden;
+  options.seed = flags.seed;
+  options.threads = flags.threads;
+  gemm::SimulationTable table;
+  const absl::Status status = gemm::Simulate(options, [&](const gemm::SimulatedCase& c) {
+    table.Add(c);
+    if (c.recovered()) return;
+    const GemmProblem& p = c.hidden.problem;
+    std::printf("seed %lu, %ld x %ld x %ld on sm_%d is not recovered: %s %d %d\n  hidden    %s\n  recovered %s\n",
+                static_cast<unsigned long>(c.seed), long{p.m}, long{p.n}, long{p.k}, c.hidden.sm, c.recovery.reason.c_str(),
+                c.equal_bytes, c.equal_form, ToText(c.hidden.desc).c_str(), ToText(c.recovery.desc).c_str());
+    std::fflush(stdout);
+  });
+  std::printf("%s", table.ToString().c_str());
+  return status;
+}
+
 }  // namespace
 }  // namespace samebits::device_test
 
@@ -427,7 +448,8 @@ int main(int argc, char** argv) {
   }
   mallopt(M_MMAP_THRESHOLD, 1 << 30);  // large operands come and go; the pages stay
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  const absl::Status status = samebits::device_test::Program(flags).Run();
+  const absl::Status status = flags.hidden > 0 ? samebits::device_test::RecoverHidden(flags)
+                                               : samebits::device_test::Program(flags).Run();
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
   return 1;
