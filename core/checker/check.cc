@@ -5,8 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/sha256.h"
 #include "core/base/thread_time.h"
-#include "core/isa/ptx/parser.h"
-#include "core/isa/ptx/verifier.h"
+#include "core/checker/text.h"
 
 namespace samebits::checker {
 
@@ -44,7 +43,7 @@ absl::StatusOr<uint32_t> FindEntry(const isa::Module& module, const std::string&
   std::string names;
   for (const isa::Function& f : module.functions)
     if (f.is_entry) absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(f.name));
-  if (names.empty()) return absl::InvalidArgumentError("the text has no entry (.entry)");
+  if (names.empty()) return absl::InvalidArgumentError("the text has no entry (.entry, .amdhsa_kernel)");
   if (name.empty()) return absl::InvalidArgumentError(absl::StrCat("the text has several entries; name one of: ", names));
   return absl::InvalidArgumentError(absl::StrCat("no entry '", name, "'; the text has: ", names));
 }
@@ -151,9 +150,9 @@ bool ExecuteOnce(const Options& options, absl::Duration deadline, Workspace* wor
     limits.max_memory_bytes = options.limits.max_memory_bytes > kept_bytes ? options.limits.max_memory_bytes - kept_bytes : 0;
     limits.deadline = deadline;
     limits.cancelled = options.cancelled;
-    symexec::Machine machine(*check->module, check->entry, check->launch, c.blocks, &workspace->builder,
-                             check->space.get(), c.symbolic.get(), limits);
-    c.execution = machine.Run();
+    c.execution = MakeMachine(*check->module, check->entry, check->launch, c.blocks, &workspace->builder,
+                              check->space.get(), c.symbolic.get(), limits)
+                      ->Run();
     steps += c.execution.steps;
     check->signature.steps = steps;
     if (c.execution.stop.kind == symexec::StopKind::kSplit) {
@@ -235,11 +234,8 @@ absl::StatusOr<std::unique_ptr<Check>> ParseCheck(std::string_view text, const L
                                                      options.limits.max_text_bytes, ")"));
   auto check = std::make_unique<Check>();
   const double start = ThreadMicros();
-  isa::ptx::ParseLimits parse_limits;
-  parse_limits.max_text_bytes = options.limits.max_text_bytes;
-  auto module = isa::ptx::Parse(std::string(text), parse_limits);
+  auto module = ParseText(text, options.isa, options.limits);
   if (!module.ok()) return module.status();
-  if (absl::Status s = isa::ptx::Verify(*module); !s.ok()) return s;
   check->module = std::make_unique<isa::Module>(std::move(*module));
   auto entry = FindEntry(*check->module, launch.entry);
   if (!entry.ok()) return entry.status();
@@ -287,6 +283,8 @@ absl::Status RunParsed(const Launch& launch, const Options& options, Workspace* 
   if (workspace->builder.saw_f64())
     check->assumptions.push_back("f64: which of several NaN operands an operation returns is not compared");
   check->assumptions.push_back("buffers of different arguments do not overlap");
+  if (check->module->amdgcn != nullptr)
+    check->assumptions.push_back("amdgcn: no operand is a signalling NaN, and which NaN an operation returns is not compared");
   if (!check->launch.grid_known)
     check->assumptions.push_back("grid open: equal for every two grids with which both write the same addresses, each once, "
                                  "and no index runs past the extent of its dimension");

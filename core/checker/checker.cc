@@ -5,6 +5,8 @@
 #include "core/checker/difference.h"
 #include "core/checker/print.h"
 #include "core/checker/witness.h"
+#include "core/checker/text.h"
+#include "core/isa/amdgcn/parser.h"
 #include "core/isa/ptx/parser.h"
 
 namespace samebits::checker {
@@ -138,15 +140,23 @@ absl::StatusOr<std::string> Inspect(std::string_view text, const Launch& launch,
   return DescribeMap(**check, &workspace);
 }
 
-absl::StatusOr<TextInfo> DescribeText(std::string_view text, const Limits& limits) {
+namespace {
+
+absl::StatusOr<isa::Module> ParsePtx(std::string_view text, const Limits& limits) {
   isa::ptx::ParseLimits parse_limits;
   parse_limits.max_text_bytes = limits.max_text_bytes;
-  auto module = isa::ptx::Parse(std::string(text), parse_limits);
+  return isa::ptx::Parse(std::string(text), parse_limits);
+}
+
+}  // namespace
+
+absl::StatusOr<TextInfo> DescribeText(std::string_view text, const Limits& limits) {
+  auto module = isa::amdgcn::LooksLikeAmdgcn(text) ? ParseText(text, TextIsa::kAmdgcn, limits) : ParsePtx(text, limits);
   if (!module.ok()) return module.status();
   TextInfo info;
-  info.isa = "ptx";
+  info.isa = module->amdgcn != nullptr ? "amdgcn" : "ptx";
   info.target = module->target;
-  info.version = absl::StrCat(module->version_major, ".", module->version_minor);
+  if (module->amdgcn == nullptr) info.version = absl::StrCat(module->version_major, ".", module->version_minor);
   for (const isa::Function& f : module->functions) {
     if (!f.is_entry) continue;
     EntryInfo e;
@@ -163,6 +173,8 @@ absl::StatusOr<TextInfo> DescribeText(std::string_view text, const Limits& limit
       e.parameters.push_back(std::move(q));
     }
     if (f.reqntid[0] != 0) e.required_block = Dim3{f.reqntid[0], std::max(1u, f.reqntid[1]), std::max(1u, f.reqntid[2])};
+    if (module->amdgcn != nullptr)
+      e.static_shared_bytes = module->amdgcn->kernels[static_cast<size_t>(&f - module->functions.data())].group_segment_bytes;
     for (const isa::Symbol& s : module->symbols)
       if (s.kind == isa::Symbol::Kind::kVariable && s.space == isa::StateSpace::kShared) e.static_shared_bytes += s.size;
     info.entries.push_back(std::move(e));

@@ -62,8 +62,12 @@ struct Limits {
   absl::Duration max_witness_time = absl::Seconds(30);
 };
 
+// Language of a text.
+enum class TextIsa : uint8_t { kDetect, kPtx, kAmdgcn };
+
 struct Options {
   Limits limits;
+  TextIsa isa = TextIsa::kDetect;
   bool ignore_signed_zero = false;
   bool strict_contraction = false;      // a contractible edge makes the kernel UNKNOWN
   const std::atomic<bool>* cancelled = nullptr;  // polled; not owned
@@ -194,7 +198,7 @@ struct EntryInfo {
   uint64_t static_shared_bytes = 0;
 };
 struct TextInfo {
-  std::string isa;                    // "ptx"
+  std::string isa;                    // "ptx" or "amdgcn"
   std::string target;                 // "sm_90a"
   std::string version;                // "8.7"
   std::vector<EntryInfo> entries;

@@ -1,6 +1,7 @@
 #include "core/checker/retrace.h"
 
 #include "core/base/thread_time.h"
+#include "core/checker/text.h"
 
 namespace samebits::checker {
 
@@ -22,10 +23,10 @@ std::unique_ptr<Origins> Retrace(const Check& check, const Element& element, std
   limits.max_memory_bytes = options.limits.max_memory_bytes > held ? options.limits.max_memory_bytes - held : 0;
   limits.deadline = ThreadCpuTime() + options.limits.max_time;
   limits.cancelled = options.cancelled;
-  symexec::Machine machine(*check.module, check.entry, check.launch, c.blocks, &builder, &space,
-                           origins->symbolic.get(), limits);
-  machine.set_move_log(origins->moves.get());
-  if (machine.Run().stop.kind != symexec::StopKind::kDone) return nullptr;
+  const auto machine = MakeMachine(*check.module, check.entry, check.launch, c.blocks, &builder, &space,
+                                   origins->symbolic.get(), limits);
+  machine->set_move_log(origins->moves.get());
+  if (machine->Run().stop.kind != symexec::StopKind::kDone) return nullptr;
   for (expr::NodeId id = 0; id < nodes.size(); ++id)
     if (nodes[id].line != 0 && origins->moves->wanted().count(nodes[id].digest.lo) != 0)
       origins->lines.emplace(nodes[id].digest.lo, nodes[id].line);

@@ -5,6 +5,7 @@
 
 #include "core/expr/soft_format.h"
 #include "core/softfloat/approximate.h"
+#include "core/softfloat/cdna_matrix.h"
 #include "core/softfloat/arithmetic.h"
 #include "core/softfloat/compare.h"
 #include "core/softfloat/convert.h"
@@ -336,6 +337,7 @@ uint64_t ComputeMatrixStep(uint64_t attr, uint64_t accumulator, std::span<const 
     for (const sf::MatrixElement& e : b) y.push_back(static_cast<int32_t>(e.significand));
     return sf::IntegerDot(x, y, static_cast<uint32_t>(accumulator), (attr >> 4 & 15) == 1);
   }
+  if ((attr & 15) == kCdna3MatrixRule) return sf::Cdna3Step(a, b, static_cast<uint32_t>(accumulator));
   sf::MatrixUnit unit;
   unit.rule = static_cast<sf::MatrixRule>(attr & 15);
   unit.result = static_cast<sf::MatrixResult>(attr >> 4 & 15);

@@ -32,6 +32,8 @@ int OperandWidth(Fn fn, uint64_t attr, int width, int i);
 // Rule of a matrix step on integers, beside softfloat::MatrixRule: exact products added to a 32-bit accumulator that
 // wraps, or clamps once at the end of the step when the next four bits are 1.
 inline constexpr uint64_t kIntegerMatrixRule = 14;
+// Rule of a matrix step of CDNA 3 on f16 or bf16 (softfloat/cdna_matrix.h).
+inline constexpr uint64_t kCdna3MatrixRule = 13;
 
 // An element of the first (second) factor of a matrix step, from its pattern.
 softfloat::MatrixElement DecodeFactor(uint64_t attr, bool second, uint64_t pattern);

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "core/expr/operation.h"
+#include "core/softfloat/arithmetic.h"
+#include "core/softfloat/cdna_arithmetic.h"
 #include "core/softfloat/compare.h"
 #include "core/softfloat/convert.h"
 
@@ -137,7 +139,43 @@ Computed XorSign(const Spelling& s, std::span<const uint128> x) {
 
 }  // namespace
 
+namespace {
+
+// Instructions of AMDGCN (core/softfloat/cdna_arithmetic.h), by the names that symexec/amdgcn/ gives them.
+std::optional<Computed> ComputeAmdgcn(std::string_view name, std::span<const uint128> x) {
+  auto u = [&](size_t i) { return i < x.size() ? static_cast<uint32_t>(x[i]) : 0; };
+  bool flag = false;
+  if (name == "v_div_scale_f32") return Computed{sf::CdnaDivScale(u(0), u(1), u(2), &flag)};
+  if (name == "v_div_scale_f32.vcc") {
+    sf::CdnaDivScale(u(0), u(1), u(2), &flag);
+    return Computed{flag};
+  }
+  if (name == "v_div_fmas_f32") return Computed{sf::CdnaDivFmas(u(0), u(1), u(2), (u(3) & 1) != 0)};
+  if (name == "v_div_fixup_f32") return Computed{sf::CdnaDivFixup(u(0), u(1), u(2))};
+  if (name == "v_ldexp_f32") return Computed{sf::CdnaLdexp(u(0), static_cast<int>(u(1)))};
+  if (name == "v_fma_mix_f16")
+    return Computed{sf::ConvertFloat(sf::kF16, sf::kF32, sf::Fma(sf::kF32, u(0), u(1), u(2)), sf::Rounding::kRn)};
+  if (name == "v_med3_f32") return Computed{sf::CdnaMed3(u(0), u(1), u(2))};
+  if (name == "v_cvt_fp8_f32" || name == "v_cvt_fp8_f32.sat" || name == "v_cvt_bf8_f32" || name == "v_cvt_bf8_f32.sat")
+    return Computed{sf::ToFnuz(u(0), name[6] == 'b', name.back() == 't')};
+  if (name == "v_cvt_f32_fp8" || name == "v_cvt_f32_bf8") return Computed{sf::FromFnuz(static_cast<uint8_t>(u(0)), name[10] == 'b')};
+  if (name == "v_ffbh_u32") return Computed{u(0) == 0 ? 0xffffffffu : static_cast<uint32_t>(std::countl_zero(u(0)))};
+  if (name == "v_ffbl_b32") return Computed{u(0) == 0 ? 0xffffffffu : static_cast<uint32_t>(std::countr_zero(u(0)))};
+  if (name == "v_bfrev_b32") {
+    uint32_t reversed = 0;
+    for (int i = 0; i < 32; ++i) reversed |= (u(0) >> i & 1) << (31 - i);
+    return Computed{reversed};
+  }
+  if (name == "v_cvt_f16_f32.sat")
+    return Computed{sf::ConvertFloat(sf::kF16, sf::kF32, u(0), sf::Rounding::kRn, {false, false, true, false})};
+  return std::nullopt;
+}
+
+}  // namespace
+
 Computed ComputeSpelled(std::string_view spelling, std::span<const uint128> x) {
+  if (spelling.substr(0, 2) == "v_")
+    if (const auto computed = ComputeAmdgcn(spelling, x)) return *computed;
   const Spelling s(spelling);
   const auto word = [&x](size_t i) { return i < x.size() ? static_cast<uint64_t>(x[i]) : 0; };
   const auto exactly = [](uint64_t bits) { return Computed{bits, false, true}; };

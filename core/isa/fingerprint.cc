@@ -110,6 +110,13 @@ class Digester {
 
 }  // namespace
 
-Digest128 Fingerprint(const Module& module, uint32_t entry) { return Digester(module).Run(entry); }
+Digest128 Fingerprint(const Module& module, uint32_t entry) {
+  if (module.amdgcn == nullptr) return Digester(module).Run(entry);
+  // What else the module has of such a text is its outline only.
+  WordHasher h(403);
+  h.Add(entry);
+  for (const char c : *module.text) h.Add(static_cast<uint8_t>(c));
+  return h.Finish();
+}
 
 }  // namespace samebits::isa

@@ -14,6 +14,10 @@
 
 namespace samebits::isa {
 
+namespace amdgcn {
+struct Program;
+}
+
 inline constexpr uint32_t kNone32 = 0xffffffffu;
 
 enum class StateSpace : uint8_t { kNone, kReg, kParam, kGlobal, kShared, kLocal, kConst, kTex };
@@ -179,6 +183,8 @@ struct Module {
   std::vector<Symbol> symbols;
   std::vector<Function> functions;
   std::vector<std::string> files;   // by .file index
+  // Of an AMDGCN text: kernel i is function i, whose instructions here have lines, names and branches only.
+  std::shared_ptr<const amdgcn::Program> amdgcn;
 
   // Index of the entry `name`; if `name` is empty, the only entry. kNone32 if there is none or no single one.
   uint32_t FindEntry(std::string_view name) const;

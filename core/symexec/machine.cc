@@ -237,7 +237,9 @@ Execution Machine::Run() {
     for (const Inst& in : each.instructions) has_wgmma_ |= in.op == Op::kWgmmaMmaAsync;
   std::vector<Fiber> fibers(1);
   fibers[0].mask = kAllLanes;
+  fibers[0].pc = first_pc_;
   fibers[0].frames.push_back({entry_, 0, 0, nullptr, 0});
+  if (!Begin()) return std::move(result_);
   RunFibers(fibers, isa::kNone32, 0);
   return std::move(result_);
 }
@@ -484,7 +486,7 @@ bool Machine::BranchOnData(std::vector<Fiber>& fibers, size_t which, const Inst&
     if (log_ != nullptr) log_->push_back({reg, registers_[reg], defined_[reg]});
     const bool equal_ints = values[0].is_int() && values[1].is_int() && values[0].array == values[1].array &&
                             values[0].constant == values[1].constant && values[0].symbolic == values[1].symbolic &&
-                            values[0].buffer == values[1].buffer;
+                            values[0].buffer == values[1].buffer && values[0].mask == values[1].mask;
     if (equal_ints || (values[0].is_predicate() && values[1].is_predicate() && values[0].mask == values[1].mask)) {
       merged = values[0];
     } else if (values[0].kind == Value::Kind::kUndef || values[1].kind == Value::Kind::kUndef ||

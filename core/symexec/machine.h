@@ -103,11 +103,18 @@ class Machine {
   // `blocks`: linear indices of the class. All references outlive the machine.
   Machine(const isa::Module& module, uint32_t entry, const LaunchConfig& launch, const std::vector<uint32_t>& blocks,
           canonical::Builder* builder, LaneSpace* space, SymbolicSpace* symbolic, const MachineLimits& limits);
+  virtual ~Machine() = default;
   Execution Run();
   // Keeps moves between lanes in `log`, which outlives Run. Results are the same.
   void set_move_log(MoveLog* log) { moves_ = log; }
 
- private:
+ protected:
+  // Seams for an executor of another instruction set (amdgcn/): it shares control flow, values and memory.
+  virtual bool Setup();
+  virtual bool Begin() { return true; }  // registers exist and hold nothing
+  struct Fiber;
+  virtual bool Step(std::vector<Fiber>& fibers, size_t which);
+
   struct Frame {
     uint32_t function = 0;
     uint32_t first_register = 0;
@@ -125,9 +132,7 @@ class Machine {
   using Operand = isa::Operand;
 
   // machine.cc: control.
-  bool Setup();
   bool RunFibers(std::vector<Fiber>& fibers, uint32_t stop_pc, size_t stop_depth);
-  bool Step(std::vector<Fiber>& fibers, size_t which);
   bool Branch(std::vector<Fiber>& fibers, size_t which, const Inst& in);
   bool BranchOnData(std::vector<Fiber>& fibers, size_t which, const Inst& in, const Lanes& condition);
   bool Call(Fiber& fiber, const Inst& in);
@@ -388,6 +393,7 @@ class Machine {
   std::vector<uint8_t>* first_use_ = nullptr;
   std::unordered_set<expr::NodeId> unshifted_;
   expr::BufferId hole_buffer_ = 0;       // of values that stand for a loop's state
+  uint32_t first_pc_ = 0;                // of the entry
   int data_depth_ = 0;
   bool in_ring_ = false;                 // in a trip of FoldRing: copies and warpgroup instructions are allowed
   int lockstep_depth_ = 0;               // depth of the innermost such loop's body; 0: none

@@ -305,7 +305,7 @@ bool Machine::Blend(MaskId mask, const Value& a, const Value& b, Value* out) {
     *out = Value::Predicate(space_.Or(space_.And(a.mask, mask), space_.AndNot(b.mask, mask)));
     return true;
   }
-  if (a.is_int() && b.is_int() && a.buffer == b.buffer && a.symbolic == b.symbolic) {
+  if (a.is_int() && b.is_int() && a.buffer == b.buffer && a.symbolic == b.symbolic && a.mask == 0 && b.mask == 0) {
     const auto o = space_.Blend(mask, a.array, a.constant, b.array, b.constant);
     *out = a;
     out->array = o.id;
@@ -361,6 +361,7 @@ bool Machine::ToLanes(const Value& v, int width, Lanes* out) {
     }
     case Value::Kind::kInt: {
       if (v.buffer != 0) return Unknown("ADDRESS_AS_DATA", "an address is used as data");
+      if (v.mask != 0) return Unknown("ADDRESS_AS_DATA", "a guarded offset is used as data");
       if (v.array == 0 && v.symbolic == 0) {
         *out = ops_.Const(static_cast<uint64_t>(v.constant), width);
         return true;

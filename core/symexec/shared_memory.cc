@@ -44,13 +44,13 @@ std::string_view SharedMemory::RaceText(Race race) {
   return "";
 }
 
-SharedMemory::SharedMemory(uint32_t bytes, uint32_t granule, int lanes)
-    : warp_epoch((lanes + 31) / 32), copies(lanes), matrix((lanes + 127) / 128), proxy_fences(lanes),
-      granule_(granule), cells_((bytes + granule - 1) / granule), segments_(1), references_(1) {}
+SharedMemory::SharedMemory(uint32_t bytes, uint32_t granule, int lanes, int warp_lanes)
+    : warp_epoch((lanes + warp_lanes - 1) / warp_lanes), copies(lanes), matrix((lanes + 127) / 128), proxy_fences(lanes),
+      granule_(granule), warp_lanes_(warp_lanes), cells_((bytes + granule - 1) / granule), segments_(1), references_(1) {}
 
 bool SharedMemory::Ordered(int earlier_lane, int earlier_warp, Epoch earlier, int lane) const {
   if (earlier_lane == lane || block_epoch > earlier.block) return true;
-  return earlier_warp == lane / 32 && warp_epoch[lane / 32] > earlier.warp;
+  return earlier_warp == lane / warp_lanes_ && warp_epoch[lane / warp_lanes_] > earlier.warp;
 }
 
 // A write of the value that already stands there, by another lane that nothing orders: harmless, whoever is first, as
@@ -69,8 +69,8 @@ bool SharedMemory::Repeats(uint32_t first, uint32_t count, int lane, const Scala
     if (s.value.anchor[i].offset != value.anchor[i].offset || s.value.anchor[i].symbolic != value.anchor[i].symbolic) return false;
   if (s.when.block != block_epoch) return false;
   s.lane = kManyLanes;
-  if (s.warp != lane / 32) s.warp = kManyLanes;
-  s.when.warp = std::max(s.when.warp, warp_epoch[lane / 32]);
+  if (s.warp != lane / warp_lanes_) s.warp = kManyLanes;
+  s.when.warp = std::max(s.when.warp, warp_epoch[lane / warp_lanes_]);
   s.proxy_fences = std::max(s.proxy_fences, proxy_fences[lane]);
   return true;
 }
@@ -86,7 +86,7 @@ SharedMemory::Race SharedMemory::CheckWrite(uint32_t index, int lane, uint32_t c
   const Cell& cell = cells_[index];
   if (cell.was_read && block_epoch == cell.read.block) {
     const bool same_lane = cell.reader == lane;
-    const bool warp_ordered = cell.reader_warp == lane / 32 && warp_epoch[lane / 32] > cell.read.warp;
+    const bool warp_ordered = cell.reader_warp == lane / warp_lanes_ && warp_epoch[lane / warp_lanes_] > cell.read.warp;
     if (!same_lane && !warp_ordered) return Race::kWriteAfterRead;
   }
   for (size_t g = 0; g < matrix.size() && !matrix_reads_.empty(); ++g) {
@@ -134,7 +134,7 @@ SharedMemory::Race SharedMemory::Write(int lane, uint32_t address, uint32_t byte
   s.guard = guard;
   s.when = Now(lane);
   s.lane = static_cast<uint16_t>(lane);
-  s.warp = static_cast<uint16_t>(lane / 32);
+  s.warp = static_cast<uint16_t>(lane / warp_lanes_);
   s.any_lane = s.lane;
   references_[id] = count;
   for (uint32_t i = 0; i < count; ++i) {
@@ -150,7 +150,7 @@ SharedMemory::Race SharedMemory::Write(int lane, uint32_t address, uint32_t byte
 SharedMemory::Race SharedMemory::Read(int lane, uint32_t address, uint32_t bytes, std::vector<Fragment>* out) {
   const uint32_t first = address / granule_, count = bytes / granule_;
   const Epoch now = Now(lane);
-  const uint16_t warp = static_cast<uint16_t>(lane / 32);
+  const uint16_t warp = static_cast<uint16_t>(lane / warp_lanes_);
   Race race = owing_ ? Race::kUnsettled : Race::kNone;
   uint32_t last = 0;
   for (uint32_t i = 0; i < count; ++i) {

@@ -40,7 +40,7 @@ struct AsyncGroups {
 
 class SharedMemory {
  public:
-  SharedMemory(uint32_t bytes, uint32_t granule, int lanes);
+  SharedMemory(uint32_t bytes, uint32_t granule, int lanes, int warp_lanes = 32);
 
   uint32_t granule() const { return granule_; }  // bytes of the finest access; writes are multiples of it
   uint32_t bytes() const { return static_cast<uint32_t>(cells_.size()) * granule_; }
@@ -107,7 +107,7 @@ class SharedMemory {
   std::vector<AsyncGroups> copies;          // per lane: cp.async
   std::vector<AsyncGroups> matrix;          // per warpgroup: wgmma
   std::vector<uint32_t> proxy_fences;       // per lane: fence.proxy.async executed
-  Epoch Now(int lane) const { return {block_epoch, warp_epoch[lane / 32]}; }
+  Epoch Now(int lane) const { return {block_epoch, warp_epoch[lane / warp_lanes_]}; }
   uint64_t memory_bytes() const { return cells_.capacity() * sizeof(Cell) + segments_.capacity() * sizeof(Segment); }
 
  private:
@@ -139,6 +139,7 @@ class SharedMemory {
   uint32_t NewSegment();
 
   uint32_t granule_;
+  int warp_lanes_;
   std::vector<Cell> cells_;
   std::vector<Segment> segments_;
   std::vector<uint32_t> references_;  // cells per segment

@@ -31,7 +31,7 @@ struct Value {
   expr::BufferId buffer = 0;
   ArrayId array = 0;
   SymbolicId symbolic = 0;
-  MaskId mask = 0;
+  MaskId mask = 0;  // kPredicate; of a kInt: lanes that hold kOutside instead (amdgcn/), none in PTX
   int64_t constant = 0;
   absl::InlinedVector<Piece, 1> pieces;
 

@@ -10,6 +10,7 @@
 #include "client/launch/manifest.h"
 #include "core/base/sha256.h"
 #include "nlohmann/json.hpp"
+#include "tests/differential/interpret.h"
 #include "tests/differential/kernel.h"
 
 namespace samebits::differential {
@@ -32,6 +33,9 @@ of approximate functions or undefined ones took part).
   --seconds S      longest evaluation of one kernel (default 600)
   --device 90      evaluate texts for older architectures as this one executes them (default: as written)
   --signatures     print id, status and signature only
+  --stand-ins      take the stand-ins of softfloat for approximate functions; there are no questions then
+  --interpret      AMDGCN: digests of what the direct interpreter leaves, without a signature; `model` counts results of
+                   approximate functions
 )";
 
 struct Options {
@@ -40,7 +44,7 @@ struct Options {
   std::set<std::string> ids;
   double seconds = 600;
   int device = 0;
-  bool signatures = false;
+  bool signatures = false, stand_ins = false, interpret = false;
 };
 
 bool ParseOptions(int argc, char** argv, Options* options) {
@@ -52,6 +56,10 @@ bool ParseOptions(int argc, char** argv, Options* options) {
     }
     if (word == "--signatures") {
       options->signatures = true;
+      continue;
+    }
+    if (word == "--stand-ins" || word == "--interpret") {
+      (word == "--interpret" ? options->interpret : options->stand_ins) = true;
       continue;
     }
     if (++i == argc) return false;
@@ -148,13 +156,27 @@ json Answer(const Options& options, const launch::ManifestRow& row, OracleTable*
     answer["status"] = std::string(checker::StatusName(signature->status));
     answer["signature"] = signature->digest;
     answer["reason"] = signature->reason;
+    answer["line"] = signature->place.line;
+    answer["microseconds"] = signature->times.total();
     return answer;
   }
   const auto draws = ReadInputs(options, launch);
   if (!draws.ok()) return failed(draws.status());
+  if (options.interpret) {
+    answer["draws"] = options.draws;
+    answer["digests"] = json::array();
+    uint64_t model = 0;
+    for (const Contents& before : *draws) {
+      const auto after = InterpretKernel(text, launch, before, &model);
+      if (!after.ok()) return failed(after.status());
+      answer["digests"].push_back(Sha256Hex(Joined(*after, launch.outputs)).substr(0, 16));
+    }
+    answer["model"] = model;
+    return answer;
+  }
   const auto begin = std::chrono::steady_clock::now();
   const uint64_t asked = oracle->asked();
-  const auto result = EvaluateKernel(text, launch, *draws, oracle, options.seconds);
+  const auto result = EvaluateKernel(text, launch, *draws, options.stand_ins ? nullptr : oracle, options.seconds);
   if (!result.ok()) return failed(result.status());
   answer["status"] = std::string(checker::StatusName(result->signature.status));
   answer["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -53,7 +53,7 @@ class Writer {
     for (const DrawMemory& m : memories_) memories.push_back(&m);
     expr::EvaluatorOptions options;
     options.max_values = kMaxValues;
-    options.oracle = [oracle](expr::Fn fn, uint64_t attr, std::span<const uint128> operands) {
+    if (oracle != nullptr) options.oracle = [oracle](expr::Fn fn, uint64_t attr, std::span<const uint128> operands) {
       return oracle->Answer(fn, attr, operands);
     };
     evaluator_ = std::make_unique<expr::Evaluator>(&nodes_, std::move(memories), std::move(options));

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 seconds=${1:-600}
 shift || true
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(ptx_parser_fuzz executor_fuzz gemm_desc_fuzz)
+[ ${#targets[@]} -gt 0 ] || targets=(ptx_parser_fuzz executor_fuzz gemm_desc_fuzz amdgcn_fuzz)
 work=build/fuzz
 
 step "Build"
@@ -26,6 +26,7 @@ for target in "${targets[@]}"; do
   mkdir -p "$work/found/$target" "$work/seeds/$target" "$work/failures"
   dict=tests/fuzz/ptx.dict
   [ "$target" = gemm_desc_fuzz ] && dict=tests/fuzz/gemm_desc.dict
+  [ "$target" = amdgcn_fuzz ] && dict=tests/fuzz/amdgcn.dict
   more=()
   [ "$target" = ptx_parser_fuzz ] && more=(tests/fuzz/ptx_corpus)
   UBSAN_OPTIONS=print_stacktrace=1 "build/asan/tests/fuzz/$target" -dict="$dict" -max_len=8192 \

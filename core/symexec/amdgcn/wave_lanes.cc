@@ -1,0 +1,287 @@
+// Exchange between the lanes of a wave: DPP, readlane, and matrix instructions.
+
+#include <algorithm>
+
+#include "core/expr/operation.h"
+#include "core/isa/amdgcn/op_table.h"
+#include "core/symexec/amdgcn/wave_machine.h"
+
+namespace samebits::symexec {
+
+using expr::Fn;
+using expr::Format;
+using isa::amdgcn::DppKind;
+using isa::amdgcn::kWaveLanes;
+using isa::amdgcn::Op;
+using isa::amdgcn::OperandKind;
+using isa::amdgcn::Type;
+
+// out[l] = v[source[l]]; where that lane never wrote v, or source[l] < 0, nothing known.
+bool WaveMachine::Gather(const Value& v, MaskId defined, const std::vector<int>& source, Value* out) {
+  if (v.buffer != 0) return Unknown("ADDRESS_AS_DATA", "a half of an address moves between lanes");
+  std::vector<uint16_t> from(space_.lanes());
+  for (int l = 0; l < space_.lanes(); ++l) from[l] = static_cast<uint16_t>(source[l] < 0 || source[l] >= space_.lanes() ? l : source[l]);
+  const PermId perm = space_.InternPerm(from.data());
+  Value moved;
+  if (v.is_int() && !symbolic_.HasLaneAtoms(v.symbolic)) {
+    const auto o = space_.Permute(v.array, perm);
+    moved = v;
+    moved.array = o.id;
+    moved.constant += o.constant;
+  } else {
+    absl::InlinedVector<Piece, 4> pieces;
+    if (!ToPieces(v, v.width, &pieces)) return false;
+    for (Piece& p : pieces) {
+      p.lanes = ops_.Permute(p.lanes, perm);
+      ops_.Settle(&p.lanes);
+      if (moves_ != nullptr) LogShuffle(p.lanes, exec_, from);
+    }
+    FromPieces(std::move(pieces), v.width, &moved);
+  }
+  const MaskId ok = space_.MaskWhere([&](int l) {
+    return source[l] >= 0 && source[l] < space_.lanes() && space_.Test(defined, source[l]);
+  });
+  if (space_.AndNot(exec_, ok) != kNoLanes) {
+    Lanes undef;
+    undef.nodes = nodes_.Undef();
+    const Value whole = moved;
+    if (!Blend(ok, whole, Value::Bits(undef, v.width), &moved)) return false;
+  }
+  *out = std::move(moved);
+  return true;
+}
+
+// Lane that each lane reads; -1 where the control has none.
+bool WaveMachine::DppSources(const GcnInst& in, std::vector<int>* source) const {
+  source->resize(space_.lanes());
+  const int n = in.dpp_value;
+  for (int l = 0; l < space_.lanes(); ++l) {
+    const int lane = l % kWaveLanes, wave = l - lane, in_row = lane % 16, row = lane - in_row;
+    int from = -1;
+    switch (in.dpp) {
+      case DppKind::kQuadPerm: from = (lane & ~3) | (n >> (2 * (lane & 3)) & 3); break;
+      case DppKind::kRowShl: from = in_row + n < 16 ? lane + n : -1; break;
+      case DppKind::kRowShr: from = in_row - n >= 0 ? lane - n : -1; break;
+      case DppKind::kRowRor: from = row + ((in_row - n) & 15); break;
+      case DppKind::kRowMirror: from = row + 15 - in_row; break;
+      case DppKind::kRowHalfMirror: from = (lane & ~7) + 7 - lane % 8; break;
+      case DppKind::kRowBcast15: from = row >= 16 ? row - 1 : -1; break;
+      case DppKind::kRowBcast31: from = lane >= 32 ? 31 : -1; break;
+      case DppKind::kWaveShl1: from = lane < 63 ? lane + 1 : -1; break;
+      case DppKind::kWaveRol1: from = (lane + 1) % 64; break;
+      case DppKind::kWaveShr1: from = lane - 1; break;
+      case DppKind::kWaveRor1: from = (lane + 63) % 64; break;
+      case DppKind::kRowNewBcast: from = row + n; break;
+      case DppKind::kNone: return false;
+    }
+    (*source)[l] = from < 0 ? -1 : wave + from;
+  }
+  return true;
+}
+
+// Lanes that a DPP instruction writes: row and bank masks, and without bound_ctrl only lanes with a source.
+bool WaveMachine::ExecDppMask(const GcnInst& in, MaskId* write) {
+  std::vector<int> source;
+  if (!DppSources(in, &source)) return Unmodelled64();
+  *write = space_.And(exec_, space_.MaskWhere([&](int l) {
+    const int lane = l % kWaveLanes;
+    return (in.row_mask >> (lane / 16) & 1) != 0 && (in.bank_mask >> (lane % 16 / 4) & 1) != 0 && (in.bound_ctrl || source[l] >= 0);
+  }));
+  return true;
+}
+
+bool WaveMachine::DppRead(const GcnInst& in, const GcnOperand& o, Value* out) {
+  std::vector<int> source;
+  MaskId write;
+  if (o.kind != OperandKind::kRegister || !DppSources(in, &source) || !ExecDppMask(in, &write)) return Unmodelled64();
+  const MaskId with_source = space_.MaskWhere([&](int l) { return source[l] >= 0; });
+  for (int l = 0; l < space_.lanes(); ++l)
+    if (space_.Test(write, l) && source[l] >= 0 && (source[l] >= space_.lanes() || !space_.Test(exec_, source[l])))
+      return Unknown("DPP_INACTIVE", "DPP reads a lane that does not execute");
+  if (!Awaited(o.reg)) return false;
+  Value v = registers_[o.reg], moved;
+  if (v.kind == Value::Kind::kUndef || v.is_predicate() || v.width == 1) return Unknown("UNDEFINED_VALUE", "DPP reads a register that was never written");
+  if (!Materialize(&v) || !Gather(v, defined_[o.reg], source, &moved)) return false;
+  if (space_.AndNot(exec_, with_source) == kNoLanes) {
+    *out = std::move(moved);
+    return true;
+  }
+  return Blend(with_source, moved, Value::Int(0, 32), out);
+}
+
+bool WaveMachine::ExecLaneMove(const GcnInst& in) {
+  const auto& o = in.operands;
+  if (in.sdwa || in.dpp != DppKind::kNone) return Unmodelled64();
+  std::vector<int> source(space_.lanes(), -1);
+  if (in.op == Op::kVReadfirstlane) {
+    if (exec_is_data_) return Unknown("GUARDED_ON_DATA", "first of the lanes that loaded data selects");
+    for (int w = 0; w < waves_; ++w) {
+      int first = w * kWaveLanes;  // lane 0 where none executes
+      for (int l = w * kWaveLanes; l < std::min((w + 1) * kWaveLanes, space_.lanes()); ++l)
+        if (space_.Test(exec_, l)) {
+          first = l;
+          break;
+        }
+      for (int l = w * kWaveLanes; l < std::min((w + 1) * kWaveLanes, space_.lanes()); ++l) source[l] = first;
+    }
+  } else {
+    Value n;
+    exec_ = wave_;
+    if (!Read32(o[2], &n)) return false;
+    if (!AsInt(&n) || n.symbolic != 0 || n.mask != 0 || n.buffer != 0) return Unknown("SHUFFLE_ON_DATA", "lane number that depends on data or on the block");
+    for (int l = 0; l < space_.lanes(); ++l) source[l] = l - l % kWaveLanes + static_cast<int>((space_.array(n.array)[l] + n.constant) & 63);
+  }
+  exec_ = wave_;
+  if (in.op == Op::kVWritelane) {
+    Value v;
+    if (!Read32(o[1], &v)) return false;
+    const MaskId saved = exec_;
+    exec_ = space_.And(wave_, space_.MaskWhere([&](int l) { return source[l] == l; }));
+    const bool ok = exec_ == kNoLanes || Write32(o[0], std::move(v));
+    exec_ = saved;
+    return ok;
+  }
+  if (o[1].kind != OperandKind::kRegister) {
+    Value v;
+    return Read32(o[1], &v) && Write32(o[0], std::move(v));
+  }
+  if (!Awaited(o[1].reg)) return false;
+  Value v = registers_[o[1].reg], moved;
+  if (v.kind == Value::Kind::kUndef || v.is_predicate() || v.width == 1)
+    return Unknown("UNDEFINED_VALUE", "a lane's register is read that was never written");
+  if (v.buffer != 0) {
+    // An address that all lanes of a wave share stays whole.
+    if (!v.is_int() || v.array != 0 || space_.AndNot(wave_, defined_[o[1].reg]) != kNoLanes)
+      return Unknown("ADDRESS_AS_DATA", "a half of an address moves between lanes");
+    return Write32(o[0], std::move(v));
+  }
+  return Materialize(&v) && Gather(v, defined_[o[1].reg], source, &moved) && Write32(o[0], std::move(moved));
+}
+
+namespace {
+
+// Row of the result that register r of a lane holds.
+int ResultRow(int m, int lane, int r) { return m == 32 ? r / 4 * 8 + lane / 32 * 4 + r % 4 : lane / 16 * 4 + r; }
+
+int BitsOf(Type t) {
+  switch (t) {
+    case Type::kF16: case Type::kBf16: return 16;
+    case Type::kFp8: case Type::kBf8: case Type::kI8: return 8;
+    default: return 32;
+  }
+}
+
+uint64_t Spelled(std::string_view name) {
+  WordHasher h(79);
+  for (const char c : name) h.Add(static_cast<uint8_t>(c));
+  return h.Finish64();
+}
+
+}  // namespace
+
+// D = A * B + C of one wave. Element (i, k) of A is in lane i + m * (k / per), k % per of its registers; B alike with
+// columns for rows. EXEC does not matter.
+bool WaveMachine::ExecMfma(const GcnInst& in) {
+  isa::amdgcn::MfmaShape shape;
+  if (!isa::amdgcn::ParseMfma(in.name, &shape)) return Unmodelled64();
+  if (in.cbsz != 0 || in.abid != 0 || in.blgp != 0 || in.clamp) return Unknown("UNMODELLED_MODIFIER", "modifier of '" + std::string(in.name) + "' is not modelled");
+  if (space_.lanes() % kWaveLanes != 0) return Unknown("DIVERGED_MATRIX", "matrix instruction in a partial wave");
+  exec_ = wave_;
+  const int m = shape.m, k = shape.k, bits = BitsOf(shape.a), results = m * m / kWaveLanes;
+  const int per = k * m / kWaveLanes, words = per * bits / 32;
+  const auto& o = in.operands;
+  if (per < 1 || words < 1 || bits != BitsOf(shape.b) || o[0].count != results || o[1].count != words || o[2].count != words ||
+      (o[3].kind == OperandKind::kRegister && o[3].count != results))
+    return Unmodelled64();
+  const int n = space_.lanes();
+  // Per k: the elements of each lane's own row of A (lane % m) and column of B.
+  std::vector<Lanes> rows(k), columns(k);
+  std::vector<uint16_t> source(n);
+  std::vector<PermId> block_perm(kWaveLanes / m);
+  for (int b = 0; b < kWaveLanes / m; ++b) {
+    for (int l = 0; l < n; ++l) source[l] = static_cast<uint16_t>(l - l % kWaveLanes + b * m + l % m);
+    block_perm[b] = space_.InternPerm(source.data());
+  }
+  for (int side = 0; side < 2; ++side) {
+    std::vector<Value> registers(words);
+    for (int w = 0; w < words; ++w) {
+      if (!ReadWords(o[1 + side], w, &registers[w])) return false;
+      if (registers[w].buffer != 0) return Unknown("ADDRESS_AS_DATA", "an address is used as a number");
+    }
+    for (int kk = 0; kk < k; ++kk) {
+      const int at = kk % per;
+      Value piece;
+      Lanes e;
+      if (!Slice(registers[at * bits / 32], at * bits % 32, bits, &piece)) return false;
+      piece.width = static_cast<uint8_t>(bits);
+      if (!ToLanes(piece, bits, &e)) return false;
+      (side == 0 ? rows : columns)[kk] = ops_.Permute(e, block_perm[kk / per]);
+    }
+  }
+  std::vector<PermId> row_perm(results);
+  for (int r = 0; r < results; ++r) {
+    for (int l = 0; l < n; ++l) source[l] = static_cast<uint16_t>(l - l % kWaveLanes + ResultRow(m, l % kWaveLanes, r));
+    row_perm[r] = space_.InternPerm(source.data());
+  }
+  std::vector<Lanes> acc(results);
+  for (int r = 0; r < results; ++r) {
+    Value v;
+    if (o[3].kind == OperandKind::kRegister ? !ReadWords(o[3], r, &v) : !Read32(o[3], &v)) return false;
+    if (v.buffer != 0 || !ToLanes(v, 32, &acc[r])) return Unknown("ADDRESS_AS_DATA", "an address is used as a number");
+  }
+  const bool cdna3 = module_.amdgcn->target != "gfx90a";
+  const bool half = (shape.a == Type::kF16 || shape.a == Type::kBf16) && shape.a == shape.b && shape.result == Type::kF32;
+  if (shape.result == Type::kF32 && shape.a == Type::kF32 && shape.b == Type::kF32) {
+    // One fused multiply-add a product, ascending.
+    expr::Attr attr;
+    attr.to = Format::kF32;
+    attr.round = expr::Round::kRn;
+    for (int kk = 0; kk < k; ++kk)
+      for (int r = 0; r < results; ++r) {
+        const Lanes row = ops_.Permute(rows[kk], row_perm[r]);
+        const Lanes* operands[3] = {&row, &columns[kk], &acc[r]};
+        Lanes next;
+        if (!ops_.Apply(Fn::kFFma, attr.Encode(), 32, operands, &next)) return OutOfAnchors();
+        acc[r] = std::move(next);
+      }
+  } else {
+    int group = k;
+    Fn fn = Fn::kIsa;
+    uint64_t word = 0;
+    if (shape.result == Type::kI32) {
+      if (shape.a != Type::kI8 || shape.b != Type::kI8) return Unmodelled64();
+      fn = Fn::kMatrixStep;
+      word = expr::kIntegerMatrixRule | static_cast<uint64_t>(Format::kS8) << 32 | static_cast<uint64_t>(Format::kS8) << 40;
+    } else if (half && cdna3) {
+      group = std::min(8, k);
+      fn = Fn::kMatrixStep;
+      const uint64_t format = static_cast<uint64_t>(shape.a == Type::kF16 ? Format::kF16 : Format::kBf16);
+      word = expr::kCdna3MatrixRule | format << 32 | format << 40 | static_cast<uint64_t>(group) << 48;
+    } else {
+      // Arithmetic that is not established: a function of the whole instruction, of this processor alone.
+      word = Spelled(module_.amdgcn->target + ":" + std::string(in.name));
+    }
+    for (int first = 0; first < k; first += group) {
+      std::vector<const Lanes*> a, b;
+      for (int i = first; i < std::min(first + group, k); ++i) {
+        a.push_back(&rows[i]);
+        b.push_back(&columns[i]);
+      }
+      Lanes va, vb;
+      if (!ops_.Apply(Fn::kVector, static_cast<uint64_t>(bits), 0, a, &va) || !ops_.Apply(Fn::kVector, static_cast<uint64_t>(bits), 0, b, &vb))
+        return OutOfAnchors();
+      for (int r = 0; r < results; ++r) {
+        const Lanes row = ops_.Permute(va, row_perm[r]);
+        const Lanes* operands[3] = {&acc[r], &row, &vb};
+        Lanes next;
+        if (!ops_.Apply(fn, word, 32, operands, &next)) return OutOfAnchors();
+        acc[r] = std::move(next);
+      }
+    }
+  }
+  for (int r = 0; r < results; ++r)
+    if (!Put(static_cast<uint16_t>(o[0].reg + r), Value::Bits(std::move(acc[r]), 32))) return false;
+  return true;
+}
+
+}  // namespace samebits::symexec

@@ -1,0 +1,149 @@
+#ifndef SAMEBITS_CORE_SYMEXEC_AMDGCN_WAVE_MACHINE_H_
+#define SAMEBITS_CORE_SYMEXEC_AMDGCN_WAVE_MACHINE_H_
+
+// The executor of AMDGCN: waves of 64 lanes on the values, memory and control flow of the PTX one.
+//
+// Every register is 32 bits of each lane; a scalar register holds the same in all lanes of a wave. Three kinds of content
+// go beyond 32 bits of data and are known by their tags:
+//  - half of an address: Value::buffer is the buffer with kLowHalf or kHighHalf; the value is the whole 64-bit address.
+//    A carry out of an addition to a low half is kCarry with that sum;
+//  - half of a lane mask (VCC, EXEC, pairs that comparisons write): a predicate, or 1 bit of data; `constant` of a
+//    predicate says which half;
+//  - an offset that some lanes have replaced by kOutside, which no buffer contains: Value::mask.
+// Whatever an instruction does with those beyond moving, joining and addressing is UNKNOWN.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/isa/amdgcn/program.h"
+#include "core/symexec/machine.h"
+
+namespace samebits::symexec {
+
+class WaveMachine : public Machine {
+ public:
+  // As Machine's; the module has an amdgcn program.
+  WaveMachine(const isa::Module& module, uint32_t entry, const LaunchConfig& launch, const std::vector<uint32_t>& blocks,
+              canonical::Builder* builder, LaneSpace* space, SymbolicSpace* symbolic, const MachineLimits& limits);
+
+ protected:
+  bool Setup() override;
+  bool Begin() override;
+  bool Step(std::vector<Fiber>& fibers, size_t which) override;
+
+ private:
+  using GcnInst = isa::amdgcn::Instruction;
+  using GcnOperand = isa::amdgcn::Operand;
+  static constexpr expr::BufferId kLowHalf = 0x4000, kHighHalf = 0x8000, kCarry = 0xc000, kTags = 0xc000;
+  static constexpr expr::BufferId kKernarg = 0x3fff;
+  static constexpr int64_t kOutside = 0x80000000;
+
+  // wave_control.cc
+  bool Branch64(std::vector<Fiber>& fibers, size_t which, const GcnInst& in);
+  bool Diverge(std::vector<Fiber>& fibers, size_t which, MaskId taken, uint32_t target);
+  bool BranchOnExec(std::vector<Fiber>& fibers, size_t which, const GcnInst& in);
+  bool DeadAt(uint32_t pc, uint16_t reg) const;
+  bool Reads(const GcnInst& in, uint16_t reg) const;
+  bool Writes(const GcnInst& in, uint16_t reg) const;
+  bool Run1(const GcnInst& in, MaskId wave);
+  bool RunVector(const GcnInst& in);
+  bool RunGuarded(const GcnInst& in, const Lanes& guard);
+  bool Wait(const GcnInst& in);
+  bool AtBarrier();
+  MaskId AnyOfWaves(MaskId m) const;  // all lanes of the waves that have one of m
+  bool AnyOnData(const Lanes& condition, Value* any);
+  bool Unmodelled64() { return Unmodelled(*current_); }
+
+  // wave_registers.cc
+  bool Awaited(uint16_t reg);
+  bool Peek(uint16_t reg, Value* out);                 // with its tags
+  bool IntegersHere(Value* v) const;
+  bool Read32(const GcnOperand& o, Value* out);
+  bool Read64(const GcnOperand& o, Value* out, bool is_f64 = false);
+  bool ReadWords(const GcnOperand& o, int index, Value* out);  // register `index` of an operand
+  bool ReadMask(const GcnOperand& o, Value* out);
+  bool PairToMask(const Value& low, const Value& high, Value* out);
+  bool MaskToInt(const Value& v, bool high, Value* out);
+  bool Materialize(Value* v);
+  bool Put(uint16_t reg, Value v);
+  void Forget(uint16_t reg);
+  bool Write32(const GcnOperand& o, Value v);
+  bool Write64(const GcnOperand& o, Value v);
+  bool WriteWords(const GcnOperand& o, int first, const Value& v);  // words of a wide value
+  bool WriteMask(const GcnOperand& o, Value v);
+  bool SetScc(Value v) { return Put(isa::amdgcn::kScc, std::move(v)); }
+  bool SetSccNonZero(const Value& v, int width);
+  bool Constant(uint16_t reg, uint64_t* out);
+  bool SameValues(const Value& a, const Value& b) const;
+  bool Join(const Value& low, const Value& high, Value* out);
+
+  // wave_scalar.cc
+  bool ExecScalar(const GcnInst& in);
+  bool MaskLogic(const GcnInst& in);
+  bool MaskCombine(expr::Fn fn, bool invert_second, bool invert_result, const Value& a, const Value& b, Value* out);
+  bool AddCarry(const Value& a, const Value& b, Value* sum, Value* carry);
+  bool AddWithCarry(const Value& a, const Value& b, const Value& carry_in, Value* sum, Value* carry, bool want_carry);
+  bool ScalarLoad(const GcnInst& in);
+  bool KernargLoad(int64_t offset, int words, const GcnOperand& to);
+
+  // wave_vector.cc
+  bool ExecVector(const GcnInst& in);
+  bool VectorSource(const GcnInst& in, int i, Value* out);   // with SDWA, DPP and modifiers; 32 bits
+  bool FloatSource(const GcnInst& in, int i, isa::ScalarType type, Value* out);
+  void Nameless(Value* v);
+  bool HalfSource(const GcnInst& in, int i, Value* out);
+  bool FinishFloat(const GcnInst& in, isa::ScalarType type, Value v);
+  bool WriteVector(const GcnInst& in, Value v, int bits = 32);  // with SDWA's destination
+  bool Packed32(const GcnInst& in);
+  bool Packed16(const GcnInst& in);
+  bool FloatOp(expr::Fn fn, isa::ScalarType type, const std::vector<Value>& operands, Value* out, uint64_t flags = 0);
+  bool MinMax(bool is_max, isa::ScalarType type, const Value& a, const Value& b, Value* out);
+  bool Convert(expr::Fn fn, expr::Format to, expr::Format from, expr::Round round, const Value& v, Value* out);
+  bool IsaOp(std::string_view name, int width, std::initializer_list<std::pair<const Value*, int>> operands, Value* out);
+  bool Known(const Value& v) const;
+  bool DividesIntegers() const;
+  bool FoldFloat(const GcnInst& in, bool* done);
+  bool ExecCompare(const GcnInst& in);
+  bool ExecCndmask(const GcnInst& in);
+  bool Field(const Value& v, int low, int bits, bool is_signed, Value* out);
+  bool ByteSelect(const GcnInst& in);
+  bool Shift(expr::Fn fn, int width, const Value& x, const Value& n, Value* out);
+  bool Flip(const Value& v, isa::ScalarType type, bool neg, bool abs, Value* out);
+  bool MulHigh(const Value& a, const Value& b, bool is_signed, Value* out);
+
+  // wave_lanes.cc
+  bool Gather(const Value& v, MaskId defined, const std::vector<int>& source, Value* out);
+  bool DppSources(const GcnInst& in, std::vector<int>* source) const;
+  bool DppRead(const GcnInst& in, const GcnOperand& o, Value* out);
+  bool ExecDppMask(const GcnInst& in, MaskId* write);
+  bool ExecLaneMove(const GcnInst& in);
+  bool ExecMfma(const GcnInst& in);
+
+  // wave_memory.cc
+  bool ExecBuffer(const GcnInst& in);
+  bool ExecGlobal(const GcnInst& in);
+  bool ExecLds(const GcnInst& in);
+  bool LdsExchange(const GcnInst& in);
+  bool LoadWords(const Address& a, MaskId inside, uint32_t bytes, bool is_signed, const GcnOperand& to,
+                 const Lanes* condition = nullptr);
+  bool StoreWords(const Address& a, MaskId inside, uint32_t bytes, bool high_half, const GcnOperand& from);
+  void IssueVector(const GcnOperand* to);
+  void IssueLds(const GcnOperand* to);
+  void Pend(std::vector<uint32_t>* pending, const std::vector<uint32_t>& issued, const GcnOperand& to);
+
+  const isa::amdgcn::Kernel& kernel_;
+  const GcnInst* in_ = nullptr;
+  int waves_;
+  MaskId wave_ = 0;                // lanes of the waves that execute
+  bool exec_is_data_ = false;
+  bool fp8_saturates_ = false;
+  // Per wave: memory operations issued and known complete, counted from 1. LDS and scalar loads share a counter.
+  std::vector<uint32_t> vector_issued_, vector_done_, lds_issued_, lds_done_, scalar_pending_, last_lds_;
+  std::vector<uint32_t> pending_vector_, pending_lds_;  // per register and wave: operation that fills it
+  bool any_pending_ = false;
+};
+
+}  // namespace samebits::symexec
+
+#endif  // SAMEBITS_CORE_SYMEXEC_AMDGCN_WAVE_MACHINE_H_

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""AMDGCN kernels: the checker against the direct interpreter.
+
+    amdgcn.py [--manifest M] [--binary B] [--only GROUP ...] [--draws 0,1,...] [--every N] [--seconds S] [--no-map] [--jobs N] [--out FILE]
+
+For each kernel of an unpacked AMDGCN corpus (tests/corpus/build_amdgcn.py) and each draw of tests/device/inputs.py: the
+output bytes of the interpreter, the output bytes of the checker's map (approximate functions take the same stand-ins in
+both), and the signature. Prints
+- kernels whose map's bytes are not the interpreter's (none may be),
+- pairs of one group with one signature and different bytes (unsound; none may be),
+- classes by signature over classes by bytes (over-split), and what is UNKNOWN, by reason.
+No AMD device takes part. Exit status 1 on the first two.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+try:
+    import numpy  # noqa: F401
+except ImportError:
+    print("needs numpy (Debian: python3-numpy)")
+    sys.exit(77)  # skipped
+
+import differential
+
+QUICK = ("row_sum_once_700", "row_mean_vector_f32", "column_sum_f32", "row_argmax_f32", "row_sum_i32", "row_dot_f16", "running_sum_f32",
+         "rotary_f32", "quantize_int8", "matmul_tail_f16", "matvec_bf16", "transposed_copy_f32", "cross_entropy_f32")
+
+
+def ask(binary, manifest, row, options):
+    command = [str(binary), "--manifest", str(manifest), *options, row["id"]]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines()
+    return json.loads(lines[0]) if lines else {"error": f"ended with {done.returncode}: {done.stderr.strip()[:200]}"}
+
+
+def examine(binary, manifest, row, folder, options):
+    signature = ask(binary, manifest, row, ["--signatures"])
+    answer = {"id": row["id"], "group": row["group"], "family": row["family"], "status": signature.get("status", "ERROR"),
+              "signature": signature.get("signature", ""), "reason": signature.get("error") or signature.get("reason", ""),
+              "line": signature.get("line", 0), "microseconds": signature.get("microseconds", 0)}
+    if options.only_signatures or (options.no_map and answer["status"] != "OK"):
+        return answer
+    common = ["--inputs", str(folder), "--draws", ",".join(map(str, options.draws))]
+    run = ask(binary, manifest, row, ["--interpret", *common])
+    answer["bytes"] = run.get("digests")
+    answer["model"] = run.get("model", 0)
+    if "error" in run:
+        answer["interpreter"] = run["error"]
+    elif answer["status"] == "OK" and not options.no_map:
+        evaluated = ask(binary, manifest, row, ["--stand-ins", "--seconds", str(options.seconds), *common])
+        answer["map"] = evaluated.get("digests")
+        if "error" in evaluated:
+            answer["map_error"] = evaluated["error"]
+        elif answer["map"] is None:
+            answer["map_error"] = "time"
+    return answer
+
+
+def score(answers):
+    """(report lines, unsound pairs, wrong maps)."""
+    lines, unsound, wrong = [], [], []
+    status = collections.Counter(a["status"] for a in answers)
+    compared = [a for a in answers if a.get("bytes") and a.get("map") and None not in a["map"]]
+    wrong = [a["id"] for a in compared if a["bytes"] != a["map"]]
+    exact = [a for a in compared if a["model"] == 0]
+    lines.append(f"{len(answers)} kernels in {len({a['group'] for a in answers})} groups: "
+                 + ", ".join(f"{n} {s}" for s, n in status.most_common()))
+    lines.append(f"maps evaluated: {len(compared)}, of them {len(exact)} without approximate functions; "
+                 f"{len(wrong)} differ from the interpreter")
+    groups = collections.defaultdict(list)
+    for a in answers:
+        if a["status"] == "OK" and a.get("bytes"):
+            groups[a["group"]].append(a)
+    by_signature = by_bytes = pairs = 0
+    split = []
+    for name, members in groups.items():
+        signatures = {a["signature"] for a in members}
+        contents = {tuple(a["bytes"]) for a in members}
+        by_signature += len(signatures)
+        by_bytes += len(contents)
+        if len(signatures) > len(contents):
+            split.append(f"{name} {len(signatures)}/{len(contents)}")
+        for i, a in enumerate(members):
+            for b in members[:i]:
+                pairs += 1
+                if a["signature"] == b["signature"] and a["bytes"] != b["bytes"]:
+                    unsound.append((b["id"], a["id"]))
+    lines.append(f"pairs within groups: {pairs}, unsound {len(unsound)}; classes {by_signature} by signature, {by_bytes} by bytes"
+                 + (f", over-split {by_signature / by_bytes:.3f}" if by_bytes else ""))
+    if split:
+        lines.append("split: " + ", ".join(split))
+    for reason, n in collections.Counter((a["status"], a["reason"][:110]) for a in answers if a["status"] != "OK").most_common():
+        lines.append(f"{n:5d} {reason[0]}: {reason[1]}")
+    for what in ("interpreter", "map_error"):
+        for reason, n in collections.Counter(a[what].split("line")[0][:60] + a[what][-60:] for a in answers if what in a).most_common(12):
+            lines.append(f"{n:5d} {what}: {reason}")
+    times = sorted(a["microseconds"] for a in answers if a["status"] == "OK")
+    if times:
+        lines.append(f"check: median {times[len(times) // 2] / 1000:.2f} ms, 90 % {times[len(times) * 9 // 10] / 1000:.1f} ms, most {times[-1] / 1000:.0f} ms")
+    return lines, unsound, wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    build = HERE.parent.parent / "build" / "release" / "tests"
+    parser.add_argument("--manifest", type=pathlib.Path, default=build / "corpus" / "amdgcn" / "amdgcn.jsonl")
+    parser.add_argument("--binary", type=pathlib.Path, default=build / "differential" / "differential_evaluator")
+    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--draws", type=lambda t: [int(d) for d in t.split(",")], default=differential.DRAWS)
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=60.0, help="for one map")
+    parser.add_argument("--total-seconds", type=float, default=1e9, help="stop starting kernels after this long")
+    parser.add_argument("--no-map", action="store_true", help="signatures and interpreter only")
+    parser.add_argument("--only-signatures", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="a few seconds: small kernels of several families, one draw")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--out", type=pathlib.Path)
+    options = parser.parse_args()
+    if options.quick:
+        options.only, options.draws = QUICK, [6]
+    rows = [json.loads(line) for line in open(options.manifest) if line.strip()]
+    rows = [r for r in rows if not options.only or r["group"] in options.only][::options.every]
+    begin, answers = time.monotonic(), []
+    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        inputs = differential.Inputs(scratch, options.draws)
+
+        def one(row):
+            if time.monotonic() - begin > options.total_seconds:
+                return None
+            return examine(options.binary, options.manifest, row, None if options.only_signatures else inputs.of(row), options)
+
+        last = None
+        for row, answer in zip(rows, pool.map(one, rows)):
+            if last is not None and last != row["group"]:
+                inputs.remove(last)
+            last = row["group"]
+            if answer is not None:
+                answers.append(answer)
+                if options.out:
+                    with open(options.out, "a", encoding="utf-8") as out:
+                        out.write(json.dumps(answer) + "\n")
+    lines, unsound, wrong = score(answers)
+    print("\n".join(lines))
+    for pair in unsound[:20]:
+        print("unsound", *pair)
+    for name in wrong[:40]:
+        print("map differs", name)
+    return 1 if unsound or wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,308 @@
+// AMDGCN kernels written by hand: the checker's map against the direct interpreter, and what must change an answer.
+
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/differential/interpret.h"
+#include "tests/differential/kernel.h"
+
+namespace samebits::differential {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kLanes = 64;
+
+// A kernel k(x, o) of `lanes` work-items: v0 is the id, s[4:7] and s[8:11] are buffer descriptors of x and o, v1 is 4 * id.
+std::string Kernel(const std::string& body, int lanes = kLanes, int lds = 4096) {
+  return absl::StrCat(R"(
+	.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
+	.text
+	.p2align	8
+k:
+	s_load_dwordx4 s[0:3], s[0:1], 0x0
+	s_waitcnt lgkmcnt(0)
+	s_mov_b32 s4, s0
+	s_and_b32 s5, s1, 0xffff
+	s_mov_b32 s6, 0x7ffffffe
+	s_mov_b32 s7, 0x27000
+	s_mov_b32 s8, s2
+	s_and_b32 s9, s3, 0xffff
+	s_mov_b32 s10, 0x7ffffffe
+	s_mov_b32 s11, 0x27000
+	v_lshlrev_b32_e32 v1, 2, v0
+)", body, R"(
+	s_endpgm
+	.section	.rodata,"a",@progbits
+	.amdhsa_kernel k
+		.amdhsa_group_segment_fixed_size )", lds, R"(
+		.amdhsa_kernarg_size 16
+		.amdhsa_user_sgpr_kernarg_segment_ptr 1
+		.amdhsa_float_denorm_mode_32 3
+		.amdhsa_float_denorm_mode_16_64 3
+	.end_amdhsa_kernel
+	.amdgpu_metadata
+---
+amdhsa.kernels:
+  - .args:
+      - .offset:         0
+        .size:           8
+        .value_kind:     global_buffer
+      - .offset:         8
+        .size:           8
+        .value_kind:     global_buffer
+    .max_flat_workgroup_size: )", lanes, R"(
+    .name:           k
+    .wavefront_size: 64
+...
+	.end_amdgpu_metadata
+)");
+}
+
+checker::Argument Pointer(const char* name) {
+  checker::Argument a;
+  a.kind = checker::Argument::Kind::kPointer;
+  a.buffer = name;
+  return a;
+}
+
+checker::Launch LaunchOf(int lanes) {
+  checker::Launch launch;
+  launch.block = {static_cast<uint32_t>(lanes), 1, 1};
+  launch.grid = checker::Dim3{1, 1, 1};
+  launch.args = {Pointer("x"), Pointer("o")};
+  launch.outputs = {"o"};
+  return launch;
+}
+
+Contents Draw(int words, std::mt19937& random, bool floats) {
+  Contents c = {{"x", std::vector<uint8_t>(4096 * 4)}, {"o", std::vector<uint8_t>(static_cast<size_t>(words) * 4, 0x5a)}};
+  for (size_t i = 0; i < c["x"].size(); i += 4) {
+    uint32_t bits = static_cast<uint32_t>(random());
+    if (floats) bits = (bits & 0x807fffffu) | (120 + random() % 16) << 23;
+    std::memcpy(&c["x"][i], &bits, 4);
+  }
+  return c;
+}
+
+constexpr char kLoad[] = "\tbuffer_load_dword v2, v1, s[4:7], 0 offen\n\ts_waitcnt vmcnt(0)\n";
+constexpr char kStore[] = "\tbuffer_store_dword v2, v1, s[8:11], 0 offen\n";
+
+// Checks that map and interpreter agree on random inputs; returns the signature.
+std::string Agree(const std::string& text, int lanes = kLanes, int words = kLanes, bool floats = true, int draws = 3) {
+  std::mt19937 random(7);
+  const checker::Launch launch = LaunchOf(lanes);
+  std::vector<Contents> before;
+  for (int i = 0; i < draws; ++i) before.push_back(Draw(words, random, floats));
+  const auto mapped = EvaluateKernel(text, launch, before, nullptr, 20);
+  EXPECT_TRUE(mapped.ok()) << mapped.status() << text;
+  if (!mapped.ok()) return "";
+  EXPECT_EQ(mapped->signature.reason, "") << text;
+  if (mapped->signature.status != checker::SignatureStatus::kOk) return "";
+  for (size_t i = 0; i < before.size(); ++i) {
+    uint64_t model = 0;
+    const auto run = InterpretKernel(text, launch, before[i], &model);
+    EXPECT_TRUE(run.ok()) << run.status();
+    if (run.ok()) {
+      EXPECT_EQ(run->at("o"), mapped->after[i].at("o")) << text;
+    }
+  }
+  return mapped->signature.digest;
+}
+
+checker::Signature Check(const std::string& text, int lanes = kLanes) {
+  const auto signature = checker::ComputeSignature(text, LaunchOf(lanes));
+  EXPECT_TRUE(signature.ok()) << signature.status();
+  return signature.ok() ? *signature : checker::Signature{};
+}
+
+std::string Dpp(const std::string& control) { return absl::StrCat("\ts_nop 1\n\tv_add_f32_dpp v2, v2, v2 ", control, " row_mask:0xf bank_mask:0xf bound_ctrl:1\n"); }
+
+TEST(AmdgcnTest, EveryDppControlMovesWhatTheInterpreterMoves) {
+  std::map<std::string, std::string> seen;
+  for (const char* control : {"quad_perm:[1,0,3,2]", "quad_perm:[3,3,0,1]", "row_shl:3", "row_shr:1", "row_shr:15", "row_ror:8", "row_ror:3",
+                              "row_mirror", "row_half_mirror", "row_bcast:15", "row_bcast:31", "wave_shr:1", "wave_rol:1", "row_newbcast:5"}) {
+    const std::string digest = Agree(Kernel(absl::StrCat(kLoad, Dpp(control), kStore)));
+    const auto [it, fresh] = seen.emplace(digest, control);
+    EXPECT_TRUE(fresh) << control << " equals " << it->second;
+  }
+  // Without bound_ctrl lanes without a source keep what they had.
+  EXPECT_NE(Agree(Kernel(absl::StrCat(kLoad, "\tv_mov_b32_e32 v3, 1.0\n\tv_mov_b32_dpp v3, v2 row_shr:4 row_mask:0xa bank_mask:0x5\n\tv_mov_b32_e32 v2, v3\n", kStore))),
+            Agree(Kernel(absl::StrCat(kLoad, "\tv_mov_b32_e32 v3, 1.0\n\tv_mov_b32_dpp v3, v2 row_shr:4 row_mask:0xa bank_mask:0x5 bound_ctrl:1\n\tv_mov_b32_e32 v2, v3\n", kStore))));
+}
+
+// A wave's reduction as compilers write it; the sum of all 64 in the last lane.
+std::string WaveSum(const std::vector<std::string>& controls) {
+  std::string text = kLoad;
+  for (const std::string& c : controls) text += Dpp(c);
+  return text + "\tv_readlane_b32 s12, v2, 63\n\tv_mov_b32_e32 v2, s12\n" + kStore;
+}
+
+TEST(AmdgcnTest, DppReductionsCountUpAndDownAreDifferentTrees) {
+  const std::vector<std::string> down = {"row_shr:8", "row_shr:4", "row_shr:2", "row_shr:1", "row_bcast:15", "row_bcast:31"};
+  const std::vector<std::string> up = {"row_shr:1", "row_shr:2", "row_shr:4", "row_shr:8", "row_bcast:15", "row_bcast:31"};
+  const std::string a = Agree(Kernel(WaveSum(down))), b = Agree(Kernel(WaveSum(up)));
+  EXPECT_NE(a, b);
+  EXPECT_EQ(a, Check(absl::StrReplaceAll(Kernel(WaveSum(down)), {{"v2", "v9"}})).digest);
+}
+
+std::string CrossWave(const std::string& barrier) {
+  return absl::StrCat(kLoad, "\tds_write_b32 v1, v2\n\ts_waitcnt lgkmcnt(0)\n", barrier,
+                      "\tv_xor_b32_e32 v3, 0x100, v1\n\tds_read_b32 v4, v3\n\ts_waitcnt lgkmcnt(0)\n\tv_add_f32_e32 v2, v2, v4\n", kStore);
+}
+
+TEST(AmdgcnTest, LdsBetweenWavesNeedsItsBarrierAndWaits) {
+  const std::string whole = Kernel(CrossWave("\ts_barrier\n"), 128);
+  EXPECT_NE(Agree(whole, 128, 128), "");
+  const auto no_barrier = Check(Kernel(CrossWave(""), 128), 128);
+  EXPECT_EQ(no_barrier.status, checker::SignatureStatus::kNondeterministic);
+  const auto no_wait = Check(absl::StrReplaceAll(whole, {{"\tds_write_b32 v1, v2\n\ts_waitcnt lgkmcnt(0)\n", "\tds_write_b32 v1, v2\n"}}), 128);
+  EXPECT_EQ(no_wait.status, checker::SignatureStatus::kNondeterministic);
+  EXPECT_THAT(no_wait.reason, HasSubstr("barrier passed"));
+  // Lanes of one wave see each other's writes in order.
+  EXPECT_NE(Agree(Kernel(absl::StrCat(kLoad, "\tds_write_b32 v1, v2\n\tv_xor_b32_e32 v3, 0x80, v1\n\tds_read_b32 v2, v3\n\ts_waitcnt lgkmcnt(0)\n", kStore))), "");
+}
+
+TEST(AmdgcnTest, LoadsMustBeAwaited) {
+  const auto none = Check(Kernel(absl::StrCat("\tbuffer_load_dword v2, v1, s[4:7], 0 offen\n", kStore)));
+  EXPECT_EQ(none.status, checker::SignatureStatus::kNondeterministic);
+  EXPECT_THAT(none.reason, HasSubstr("register v2 used before the load"));
+  const std::string two = "\tbuffer_load_dword v2, v1, s[4:7], 0 offen\n\tbuffer_load_dword v3, v1, s[4:7], 0 offen offset:256\n\ts_waitcnt vmcnt(W)\n\tv_add_f32_e32 v2, v2, vN\n";
+  const auto with = [&](const char* n, const char* w) { return Check(Kernel(absl::StrReplaceAll(two, {{"vN", n}, {"(W)", w}}) + kStore)); };
+  EXPECT_EQ(with("v2", "(1)").status, checker::SignatureStatus::kOk);
+  EXPECT_EQ(with("v3", "(1)").status, checker::SignatureStatus::kNondeterministic);
+  EXPECT_EQ(with("v3", "(0)").status, checker::SignatureStatus::kOk);
+}
+
+TEST(AmdgcnTest, ExecMasksOffsetsOutsideAndDataBranches) {
+  // Odd lanes through EXEC; a store that the buffer's size drops; a branch whose lanes loaded data decides.
+  EXPECT_NE(Agree(Kernel(absl::StrCat(kLoad, "\tv_and_b32_e32 v3, 1, v0\n\tv_cmp_eq_u32_e32 vcc, 1, v3\n\ts_and_saveexec_b64 s[12:13], vcc\n"
+                                      "\ts_cbranch_execz .L1\n\tv_mul_f32_e32 v2, v2, v2\n.L1:\n\ts_or_b64 exec, exec, s[12:13]\n", kStore))), "");
+  EXPECT_NE(Agree(Kernel(absl::StrCat(kLoad, "\tv_cmp_gt_u32_e32 vcc, 40, v0\n\tv_bfrev_b32_e32 v3, 1\n\tv_cndmask_b32_e32 v1, v3, v1, vcc\n", kStore))), "");
+  EXPECT_NE(Agree(Kernel(absl::StrCat(kLoad, "\tv_cmp_lt_f32_e32 vcc, 1.0, v2\n\ts_and_saveexec_b64 s[12:13], vcc\n\ts_cbranch_execz .L1\n"
+                                      "\tv_add_f32_e32 v2, 2.0, v2\n.L1:\n\ts_or_b64 exec, exec, s[12:13]\n", kStore))), "");
+}
+
+TEST(AmdgcnTest, AddressesThroughHalvesOfPointers) {
+  constexpr char kHalves[] = "\tv_mov_b32_e32 v5, s1\n\tv_add_co_u32_e32 v4, vcc, s0, v1\n\tv_addc_co_u32_e32 v5, vcc, 0, v5, vcc\n"
+                             "\tglobal_load_dword v2, v[4:5], off offset:16\n\ts_waitcnt vmcnt(0)\n";
+  constexpr char kWhole[] = "\tv_mov_b32_e32 v4, v1\n\tv_mov_b32_e32 v5, 0\n\tv_lshl_add_u64 v[4:5], v[4:5], 0, s[0:1]\n"
+                            "\tglobal_load_dword v2, v[4:5], off offset:16\n\ts_waitcnt vmcnt(0)\n";
+  constexpr char kScalar[] = "\tglobal_load_dword v2, v1, s[0:1] offset:16\n\ts_waitcnt vmcnt(0)\n";
+  const std::string a = Agree(Kernel(absl::StrCat(kHalves, kStore)));
+  EXPECT_EQ(a, Agree(Kernel(absl::StrCat(kWhole, kStore))));
+  EXPECT_EQ(a, Agree(Kernel(absl::StrCat(kScalar, kStore))));
+  EXPECT_EQ(Check(Kernel(absl::StrCat("\tv_mov_b32_e32 v2, s1\n", kStore))).status, checker::SignatureStatus::kUnknown);
+}
+
+std::string Mfma(const std::string& name, int words, int results, const std::string& times = "") {
+  std::string text;
+  for (int i = 0; i < 2 * words; ++i)
+    absl::StrAppend(&text, "\tbuffer_load_dword v", 4 + i, ", v1, s[4:7], 0 offen offset:", 256 * i, "\n");
+  absl::StrAppend(&text, "\ts_waitcnt vmcnt(0)\n");
+  const std::string a = words == 1 ? "v4" : absl::StrCat("v[4:", 3 + words, "]"), b = words == 1 ? "v5" : absl::StrCat("v[", 4 + words, ":", 3 + 2 * words, "]");
+  const std::string d = absl::StrCat("v[32:", 31 + results, "]");
+  absl::StrAppend(&text, "\t", name, " ", d, ", ", a, ", ", b, ", 0\n");
+  if (!times.empty()) absl::StrAppend(&text, "\t", times, " ", d, ", ", b, ", ", a, ", ", d, "\n");
+  for (int r = 0; r < results; ++r) absl::StrAppend(&text, "\tbuffer_store_dword v", 32 + r, ", v1, s[8:11], 0 offen offset:", 256 * r, "\n");
+  return Kernel(text);
+}
+
+TEST(AmdgcnTest, MatrixInstructionsOfEveryDepth) {
+  const std::string k8 = Agree(Mfma("v_mfma_f32_32x32x8_f16", 2, 16, "v_mfma_f32_32x32x8_f16"), 64, 1024);
+  EXPECT_NE(k8, Agree(Mfma("v_mfma_f32_32x32x8_bf16", 2, 16, "v_mfma_f32_32x32x8_bf16"), 64, 1024));
+  EXPECT_NE(Agree(Mfma("v_mfma_f32_16x16x16_f16", 2, 4, "v_mfma_f32_16x16x16_f16"), 64, 256), "");
+  EXPECT_NE(Agree(Mfma("v_mfma_f32_32x32x2_f32", 1, 16, "v_mfma_f32_32x32x2_f32"), 64, 1024), "");
+  EXPECT_NE(Agree(Mfma("v_mfma_f32_16x16x4_f32", 1, 4), 64, 256), "");
+  EXPECT_NE(Agree(Mfma("v_mfma_i32_32x32x16_i8", 2, 16, "v_mfma_i32_32x32x16_i8"), 64, 1024, false), "");
+  EXPECT_NE(Agree(Mfma("v_mfma_i32_16x16x32_i8", 2, 4), 64, 256, false), "");
+  // Arithmetic that is not established is compared, not evaluated.
+  const auto fp8 = Check(Mfma("v_mfma_f32_32x32x16_fp8_fp8", 2, 16));
+  EXPECT_EQ(fp8.status, checker::SignatureStatus::kOk);
+  EXPECT_NE(fp8.digest, Check(Mfma("v_mfma_f32_32x32x16_fp8_bf8", 2, 16)).digest);
+  // Swapped factors of the second step are another chain.
+  EXPECT_NE(k8, Check(absl::StrReplaceAll(Mfma("v_mfma_f32_32x32x8_f16", 2, 16, "v_mfma_f32_32x32x8_f16"), {{"v[6:7], v[4:5], v[32:47]", "v[4:5], v[6:7], v[32:47]"}})).digest);
+}
+
+// What groups of eight products mean: one k = 16 instruction is two steps of the k = 8 arithmetic, elements 0 to 7 first.
+TEST(AmdgcnTest, TheGroupOfAnF16StepIsEightProducts) {
+  const std::string text = Mfma("v_mfma_f32_16x16x16_f16", 2, 4);
+  const auto signature = checker::Inspect(text, LaunchOf(64));
+  ASSERT_TRUE(signature.ok());
+  Contents before = {{"x", std::vector<uint8_t>(16384)}, {"o", std::vector<uint8_t>(1024)}};
+  // Row 0 of A: 1 at k = 0, 1.5 * 2^-14 at k = 8; all of B: 1 at k = 0, 2^-10 at k = 8. The second product, 1.5 * 2^-24, would be
+  // cut to 2^-24 beside 1 in one group, and the sum would round to 1. In a group of its own it is whole.
+  auto put = [&](int buffer, int lane, int part, uint16_t bits) { std::memcpy(&before["x"][static_cast<size_t>(256 * (2 * buffer + part / 2) + 4 * lane + 2 * (part % 2))], &bits, 2); };
+  put(0, 0, 0, 0x3c00);
+  put(0, 32, 0, 0x0600);  // k = 8 is the first element of lanes 32 to 47
+  for (int l = 0; l < 16; ++l) put(1, l, 0, 0x3c00), put(1, 32 + l, 0, 0x1400);
+  uint64_t model = 0;
+  const auto run = InterpretKernel(text, LaunchOf(64), before, &model);
+  ASSERT_TRUE(run.ok()) << run.status();
+  uint32_t first;
+  std::memcpy(&first, run->at("o").data(), 4);
+  EXPECT_EQ(first, 0x3f800001u);
+  EXPECT_EQ(model, 0u);
+}
+
+TEST(AmdgcnTest, ConversionsPackedAndBitOperations) {
+  for (const char* line : {
+           "v_cvt_f16_f32_e32 v2, v2", "v_cvt_f32_f16_sdwa v2, v2 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1",
+           "v_cvt_i32_f32_e32 v2, v2", "v_cvt_u32_f32_e32 v2, v2", "v_cvt_f32_i32_e32 v2, v2", "v_cvt_f32_u32_e32 v2, v2",
+           "v_cvt_pkrtz_f16_f32 v2, v2, 0.5", "v_pk_add_f16 v2, v2, v2 op_sel:[0,1] op_sel_hi:[1,0] neg_lo:[0,1]",
+           "v_pk_fma_f16 v2, v2, v2, v2", "v_med3_f32 v2, v2, 1.0, -1.0", "v_max3_f32 v2, v2, 1.0, -v2", "v_fma_f32 v2, -v2, |v2|, 0.5 clamp",
+           "v_perm_b32 v2, v2, v0, 0x05010c00", "v_bfe_u32 v2, v2, 5, 9", "v_bfe_i32 v2, v2, 3, 12", "v_alignbit_b32 v2, v2, v0, 7",
+           "v_bfi_b32 v2, 0xff00ff, v2, v0", "v_lshl_or_b32 v2, v2, 3, v0", "v_and_or_b32 v2, v2, 15, v0", "v_xad_u32 v2, v2, v0, 7",
+           "v_mul_hi_u32 v2, v2, v0", "v_mul_lo_u32 v2, v2, v2", "v_mul_u32_u24_e32 v2, v2, v0", "v_ldexp_f32 v2, v2, 3",
+           "v_floor_f32_e32 v2, v2", "v_rndne_f32_e32 v2, v2", "v_cvt_f32_ubyte2_e32 v2, v2", "v_or_b32_sdwa v2, v2, v0 dst_sel:WORD_1 dst_unused:UNUSED_PAD src0_sel:BYTE_1 src1_sel:DWORD",
+           "v_min_i32_e32 v2, v2, v0", "v_max_u32_e32 v2, v2, v0", "v_sub_u32_e64 v2, v0, 9 clamp", "v_fma_mix_f32 v2, v2, v2, v2 op_sel:[0,1,0] op_sel_hi:[1,1,0]",
+           "v_pack_b32_f16 v2, v2, v2 op_sel:[1,0,0]", "v_cvt_pk_fp8_f32 v2, v2, v2", "v_mad_u32_u24 v2, v2, v0, 5", "v_ashrrev_i32_e32 v2, 5, v2",
+           "v_lshlrev_b32_e32 v2, v0, v2", "v_lshrrev_b16_e32 v2, 3, v2", "v_add_u16_e32 v2, v2, v0", "v_sub_u16_e32 v2, v2, v0", "v_mul_lo_u16_e32 v2, v2, v0",
+           "v_fma_mixlo_f16 v2, v2, v2, v2 op_sel:[0,1,0] op_sel_hi:[1,1,0]", "v_fma_mixhi_f16 v2, v2, 1.0, v2 op_sel_hi:[1,1,0]", "v_fma_mix_f32 v2, v2, 0.5, v2 op_sel_hi:[1,1,0]", "v_bfrev_b32_e32 v2, v2", "v_mbcnt_lo_u32_b32 v2, -1, v2", "v_exp_f32_e32 v2, v2", "v_rcp_f32_e32 v2, v2"})
+    Agree(Kernel(absl::StrCat(kLoad, "\t", line, "\n", kStore)));
+  Agree(Kernel(absl::StrCat(kLoad, "\tv_mad_u64_u32 v[2:3], s[12:13], v2, v0, v[2:3]\n", kStore)));
+  Agree(Kernel(absl::StrCat(kLoad, "\tv_mov_b32_e32 v3, 0x40490fdb\n\tv_div_scale_f32 v4, s[12:13], v3, v3, v2\n\tv_rcp_f32_e32 v5, v4\n\tv_div_scale_f32 v6, vcc, v2, v3, v2\n"
+                                   "\tv_fma_f32 v7, -v4, v5, 1.0\n\tv_fmac_f32_e32 v5, v7, v5\n\tv_mul_f32_e32 v7, v6, v5\n\tv_fma_f32 v8, -v4, v7, v6\n\tv_fmac_f32_e32 v7, v8, v5\n"
+                                   "\tv_fma_f32 v4, -v4, v7, v6\n\tv_div_fmas_f32 v4, v4, v5, v7\n\tv_div_fixup_f32 v2, v4, v3, v2\n", kStore)));
+}
+
+// Straight lines of random arithmetic on loaded data and lane numbers.
+TEST(AmdgcnTest, RandomProgramsAgree) {
+  std::mt19937 random(11);
+  const std::vector<std::string> forms = {
+      "v_add_f32_e32 D, A, B", "v_sub_f32_e32 D, A, B", "v_mul_f32_e32 D, A, B", "v_fma_f32 D, A, -B, C", "v_fmac_f32_e32 D, A, B",
+      "v_max_f32_e32 D, A, B", "v_min_f32_e32 D, A, B", "v_and_b32_e32 D, A, B", "v_or_b32_e32 D, A, B", "v_xor_b32_e32 D, A, B",
+      "v_add_u32_e32 D, A, B", "v_sub_u32_e32 D, A, B", "v_lshlrev_b32_e32 D, 3, B", "v_lshrrev_b32_e32 D, 7, B", "v_cndmask_b32_e32 D, A, B, vcc",
+      "v_cmp_lt_f32_e32 vcc, A, B", "v_cmp_gt_i32_e32 vcc, A, B", "v_add3_u32 D, A, B, C", "v_mul_lo_u32 D, A, B", "v_cvt_f32_i32_e32 D, A",
+      "v_add_f32_dpp D, A, B row_shr:2 row_mask:0xf bank_mask:0xf bound_ctrl:1", "v_mov_b32_dpp D, A quad_perm:[2,3,0,1] row_mask:0xf bank_mask:0xf",
+      "ds_bpermute_b32 D, v1, A\n\ts_waitcnt lgkmcnt(0)", "v_perm_b32 D, A, B, 0x07060100", "v_cvt_f16_f32_e32 D, A", "v_cvt_f32_f16_e32 D, A"};
+  for (int program = 0; program < 40; ++program) {
+    std::string text = kLoad;
+    text += "\tv_mov_b32_e32 v3, v2\n\tv_mov_b32_e32 v4, v0\n\tv_mov_b32_e32 v5, 2.0\n\tv_cmp_gt_u32_e32 vcc, 33, v0\n";
+    for (int i = 0; i < 14; ++i) {
+      auto reg = [&] { return absl::StrCat("v", 2 + random() % 4); };
+      absl::StrAppend(&text, "\t", absl::StrReplaceAll(forms[random() % forms.size()], {{"D,", reg() + ","}, {"A", reg()}, {"B", reg()}, {"C", reg()}}), "\n");
+    }
+    // Random bits are read as numbers here and there: NaNs are the canonical ones on both sides.
+    Agree(Kernel(text + kStore), kLanes, kLanes, true, 2);
+  }
+}
+
+TEST(AmdgcnTest, WhatIsOutsideTheModelIsUnknownWithItsLine) {
+  const auto s = Check(Kernel(absl::StrCat(kLoad, "\tv_frobnicate_f32 v2, v2\n", kStore)));
+  EXPECT_EQ(s.status, checker::SignatureStatus::kUnknown);
+  EXPECT_EQ(s.reason_code, "UNMODELLED_INSTRUCTION");
+  EXPECT_EQ(s.place.instruction, "v_frobnicate_f32");
+  EXPECT_EQ(Check(absl::StrReplaceAll(Kernel(absl::StrCat(kLoad, kStore)), {{"denorm_mode_32 3", "denorm_mode_32 0"}})).reason_code, "FLOAT_MODE");
+  EXPECT_EQ(Check(absl::StrReplaceAll(Kernel(absl::StrCat(kLoad, kStore)), {{"gfx942", "gfx1100"}})).reason_code, "TARGET");
+  const auto undefined = Check(Kernel(absl::StrCat("\tv_mov_b32_e32 v2, v9\n", kStore)));
+  EXPECT_EQ(undefined.reason_code, "UNDEFINED_VALUE");
+}
+
+}  // namespace
+}  // namespace samebits::differential
