@@ -35,7 +35,7 @@ namespace samebits::server {
 namespace {
 
 constexpr int kMaxConcurrentStreams = 1000;  // per connection
-constexpr int kJobThreads = 4;               // for calls about jobs and workers
+constexpr int kJobThreads = 16;              // for calls about jobs and workers, which wait for the disk together
 constexpr uint32_t kMaxQueuedJobCalls = 4096;
 constexpr absl::Duration kRefusalTime = absl::Milliseconds(200);
 

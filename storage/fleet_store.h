@@ -34,7 +34,8 @@ class FleetStore {
   // Durable. Draining stays as it was.
   virtual absl::StatusOr<WorkerRecord> OpenSession(std::string_view id, std::string_view description,
                                                    absl::Time now) = 0;
-  // Notes that the worker of a session was heard of; ABORTED where the session is not the valid one.
+  // Notes that the worker of a session was heard of; ABORTED where the session is not the valid one. After a restart
+  // last_seen may be some seconds behind.
   virtual absl::Status Touch(std::string_view id, int64_t session, absl::Time now) = 0;
   virtual absl::StatusOr<WorkerRecord> SetDraining(std::string_view id, bool draining) = 0;
   virtual absl::StatusOr<WorkerRecord> GetWorker(std::string_view id) = 0;

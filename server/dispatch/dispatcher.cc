@@ -11,6 +11,7 @@ namespace samebits::server {
 namespace {
 
 constexpr int kBatch = 100;  // jobs or leases handled by one call of the store
+constexpr size_t kFinishers = 8;
 constexpr int kDeletions = 500;  // of jobs in one transaction
 constexpr absl::Duration kCollectionPeriod = absl::Minutes(1);
 
@@ -258,7 +259,19 @@ void Dispatcher::FinishReady() {
     ready_ = true;
   }
   if (!ids.ok()) return;
-  for (const std::string& id : *ids) FinishOne(id);
+  FinishAll(*ids);
+}
+
+// On a few threads, which wait for the disk together.
+void Dispatcher::FinishAll(const std::vector<std::string>& ids) {
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i; (i = next++) < ids.size();) FinishOne(ids[i]);
+  };
+  std::vector<std::thread> helpers;
+  for (size_t i = 1; i < std::min(ids.size(), kFinishers); ++i) helpers.emplace_back(work);
+  work();
+  for (std::thread& helper : helpers) helper.join();
 }
 
 void Dispatcher::FinishOne(const std::string& id) {

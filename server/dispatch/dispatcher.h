@@ -29,7 +29,8 @@
 
 namespace samebits::server {
 
-// Makes a finished job of the results of its tasks. Called without locks, possibly again after a crash; may block.
+// Makes a finished job of the results of its tasks. Called without locks, for several jobs at a time, possibly again after
+// a crash; may block.
 class JobFinisher {
  public:
   virtual ~JobFinisher() = default;
@@ -129,6 +130,7 @@ class Dispatcher {
   void Notify(const std::string& job);
   void FinishReady();
   void FinishOne(const std::string& id);
+  void FinishAll(const std::vector<std::string>& ids);
   void EndOverdue();
   void ExpireLeases();
   void CollectGarbage();

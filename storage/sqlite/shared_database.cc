@@ -40,8 +40,8 @@ absl::Status Configure(Connection& connection) {
   if (!mode.ok()) return mode.status();
   if (*mode != "wal") return absl::FailedPreconditionError("the file system does not support a write-ahead log");
   return connection.Execute(
-      "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 67108864;"
-      " PRAGMA trusted_schema = OFF");
+      "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = ON;"
+      " PRAGMA journal_size_limit = 67108864; PRAGMA trusted_schema = OFF");
 }
 
 absl::StatusOr<Connection> OpenWriter(const SqliteOptions& options) {
@@ -63,17 +63,37 @@ absl::StatusOr<std::shared_ptr<SharedDatabase>> SharedDatabase::Open(const Sqlit
   if (!lock.ok()) return AtPath(options.path, lock.status());
   absl::StatusOr<Connection> connection = OpenWriter(options);
   if (!connection.ok()) return AtPath(options.path, connection.status());
-  return std::shared_ptr<SharedDatabase>(new SharedDatabase(options, *std::move(lock), *std::move(connection)));
+  // Reading the schema made the log, if it was not there.
+  absl::StatusOr<GroupSync> log = GroupSync::Open(options.path + "-wal");
+  if (!log.ok()) return AtPath(options.path, log.status());
+  std::shared_ptr<SharedDatabase> database(
+      new SharedDatabase(options, *std::move(lock), *std::move(connection), *std::move(log)));
+  auto checkpointer = Checkpointer::Start(options.path, options.log_pages, &database->mutex_);
+  if (!checkpointer.ok()) return AtPath(options.path, checkpointer.status());
+  database->checkpointer_ = *std::move(checkpointer);
+  return database;
 }
 
-absl::StatusOr<Transaction> SharedDatabase::Begin(bool durable) {
-  if (durable != full_sync_) {
-    absl::Status status = connection_.Execute(durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
-    if (!status.ok()) return status;
-    full_sync_ = durable;
-  }
+absl::StatusOr<Transaction> SharedDatabase::Begin() {
+  if (absl::Status status = log_.health(); !status.ok()) return status;
   return Transaction::Begin(connection_);
 }
+
+absl::Status SharedDatabase::Commit(Transaction& transaction) {
+  absl::Status status = transaction.Commit();
+  log_.Wrote();
+  return status;
+}
+
+absl::Status SharedDatabase::AwaitHeld() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  if (log_.IsSynced()) return log_.health();
+  mutex_.Unlock();
+  absl::Status status = log_.Await();
+  mutex_.Lock();
+  return status;
+}
+
+absl::Status SharedDatabase::Await() { return log_.Await(); }
 
 absl::StatusOr<Statement*> SharedDatabase::Prepared(const char* sql) {
   std::unique_ptr<Statement>& statement = statements_[sql];

@@ -13,8 +13,10 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "storage/sqlite/checkpointer.h"
 #include "storage/sqlite/database.h"
 #include "storage/sqlite/file_lock.h"
+#include "storage/sqlite/group_sync.h"
 
 namespace samebits::storage {
 
@@ -23,6 +25,7 @@ struct SqliteOptions {
   absl::Duration busy_timeout = absl::Seconds(10);  // waits for locks that other processes hold
   int readers = 4;                              // connections that read kernels at the same time
   uint64_t check_file_bytes = 512ull << 20;     // files up to this size are checked for damage when opened
+  int64_t log_pages = 16384;                    // of 4 KiB: a longer write-ahead log is emptied while writers wait
 };
 
 namespace sqlite {
@@ -45,8 +48,20 @@ class SharedDatabase {
   // The members below belong to whoever holds the mutex.
   absl::Mutex& mutex() ABSL_LOCK_RETURNED(mutex_) { return mutex_; }
 
-  // A transaction whose commit survives a power failure (`durable`), or only a crash of the process.
-  absl::StatusOr<Transaction> Begin(bool durable) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A commit survives a crash of the process by itself.
+  absl::StatusOr<Transaction> Begin() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Commits what AwaitHeld then waits for.
+  absl::Status Commit(Transaction& transaction) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns when all that was committed so survives a power failure: for callers that report what they wrote, or read.
+  // Those that wait at the same time share one write to disk. The mutex is free meanwhile: this is the last that a caller
+  // does with what it guards.
+  absl::Status AwaitHeld() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CommitDurably(Transaction& transaction) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    absl::Status status = Commit(transaction);
+    return status.ok() ? AwaitHeld() : status;
+  }
+  // The same for callers without the mutex.
+  absl::Status Await() ABSL_LOCKS_EXCLUDED(mutex_);
   // Runs a statement that returns no rows with integers, texts and Blobs bound in order.
   template <typename... Args>
   absl::Status Run(const char* sql, const Args&... args) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -70,8 +85,8 @@ class SharedDatabase {
   int64_t changes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return connection_.changes(); }
 
  private:
-  SharedDatabase(const SqliteOptions& options, FileLock lock, Connection connection)
-      : options_(options), lock_(std::move(lock)), connection_(std::move(connection)) {}
+  SharedDatabase(const SqliteOptions& options, FileLock lock, Connection connection, GroupSync log)
+      : options_(options), lock_(std::move(lock)), connection_(std::move(connection)), log_(std::move(log)) {}
   // The statement of `sql`, which must be a literal: it is known by its address.
   absl::StatusOr<Statement*> Prepared(const char* sql) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -91,7 +106,8 @@ class SharedDatabase {
   absl::Mutex mutex_;
   Connection connection_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<const char*, std::unique_ptr<Statement>> statements_ ABSL_GUARDED_BY(mutex_);
-  bool full_sync_ ABSL_GUARDED_BY(mutex_) = true;
+  GroupSync log_;  // the write-ahead log
+  std::unique_ptr<Checkpointer> checkpointer_;  // ends first
 };
 
 }  // namespace sqlite

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "storage/sqlite/times.h"
 
 namespace samebits::storage {
@@ -28,6 +29,8 @@ constexpr char kListWorkers[] =
     "SELECT id, create_time_micros, last_seen_micros, session, draining, description FROM workers ORDER BY id";
 constexpr char kDeleteWorker[] = "DELETE FROM workers WHERE id = ?";
 
+constexpr absl::Duration kStoreEvery = absl::Seconds(5);
+
 absl::Status NotFound() { return absl::NotFoundError("no such worker"); }
 
 WorkerRecord ReadWorker(const Statement& row) {
@@ -42,35 +45,44 @@ class SqliteFleetStore : public FleetStore {
 
   absl::StatusOr<WorkerRecord> OpenSession(std::string_view id, std::string_view description, absl::Time now) override {
     absl::MutexLock lock(&db_.mutex());
-    absl::StatusOr<Transaction> transaction = db_.Begin(/*durable=*/true);
+    absl::StatusOr<Transaction> transaction = db_.Begin();
     if (!transaction.ok()) return transaction.status();
     if (absl::Status status = db_.Run(kNextSession); !status.ok()) return status;
     absl::Status status = db_.Run(kOpenSession, id, ToMicros(now), Blob{description});
     if (!status.ok()) return status;
+    heard_.erase(Key(id));
     absl::StatusOr<WorkerRecord> worker = Get(id);
     if (!worker.ok()) return worker;
-    if (status = transaction->Commit(); !status.ok()) return status;
+    if (status = db_.CommitDurably(*transaction); !status.ok()) return status;
     return worker;
   }
 
   absl::Status Touch(std::string_view id, int64_t session, absl::Time now) override {
     absl::MutexLock lock(&db_.mutex());
-    absl::StatusOr<Transaction> transaction = db_.Begin(/*durable=*/false);
+    const auto known = heard_.find(Key(id));
+    if (known != heard_.end() && known->second.session == session && now - known->second.stored < kStoreEvery) {
+      known->second.last_seen = absl::FromUnixMicros(ToMicros(now));
+      return absl::OkStatus();
+    }
+    absl::StatusOr<Transaction> transaction = db_.Begin();
     if (!transaction.ok()) return transaction.status();
     if (absl::Status status = db_.Run(kTouch, ToMicros(now), id, session); !status.ok()) return status;
-    if (db_.changes() != 0) return transaction->Commit();
+    if (db_.changes() != 0) {
+      heard_[Key(id)] = {session, absl::FromUnixMicros(ToMicros(now)), now};
+      return transaction->Commit();
+    }
     const absl::StatusOr<WorkerRecord> worker = Get(id);
     return worker.ok() ? absl::AbortedError("the worker has opened another session") : worker.status();
   }
 
   absl::StatusOr<WorkerRecord> SetDraining(std::string_view id, bool draining) override {
     absl::MutexLock lock(&db_.mutex());
-    absl::StatusOr<Transaction> transaction = db_.Begin(/*durable=*/true);
+    absl::StatusOr<Transaction> transaction = db_.Begin();
     if (!transaction.ok()) return transaction.status();
     if (absl::Status status = db_.Run(kSetDraining, draining, id); !status.ok()) return status;
     absl::StatusOr<WorkerRecord> worker = Get(id);
     if (!worker.ok()) return worker;
-    if (absl::Status status = transaction->Commit(); !status.ok()) return status;
+    if (absl::Status status = db_.CommitDurably(*transaction); !status.ok()) return status;
     return worker;
   }
 
@@ -83,7 +95,7 @@ class SqliteFleetStore : public FleetStore {
     absl::MutexLock lock(&db_.mutex());
     std::vector<WorkerRecord> workers;
     absl::Status status = db_.Query(kListWorkers, [&](const Statement& row) {
-      workers.push_back(ReadWorker(row));
+      workers.push_back(WithLastSeen(ReadWorker(row)));
       return absl::OkStatus();
     });
     if (!status.ok()) return status;
@@ -92,19 +104,31 @@ class SqliteFleetStore : public FleetStore {
 
   absl::Status DeleteWorker(std::string_view id) override {
     absl::MutexLock lock(&db_.mutex());
-    absl::StatusOr<Transaction> transaction = db_.Begin(/*durable=*/true);
+    absl::StatusOr<Transaction> transaction = db_.Begin();
     if (!transaction.ok()) return transaction.status();
     if (absl::Status status = db_.Run(kDeleteWorker, id); !status.ok()) return status;
-    return db_.changes() == 0 ? NotFound() : transaction->Commit();
+    heard_.erase(Key(id));
+    return db_.changes() == 0 ? NotFound() : db_.CommitDurably(*transaction);
   }
 
  private:
+  // Of a worker whose session is valid: when it was last heard of is written only now and then.
+  struct Heard {
+    int64_t session = 0;
+    absl::Time last_seen, stored;
+  };
+  static absl::string_view Key(std::string_view id) { return {id.data(), id.size()}; }
+  WorkerRecord WithLastSeen(WorkerRecord worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(db_.mutex()) {
+    const auto heard = heard_.find(worker.id);
+    if (heard != heard_.end() && heard->second.session == worker.session) worker.last_seen = heard->second.last_seen;
+    return worker;
+  }
   absl::StatusOr<WorkerRecord> Get(std::string_view id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(db_.mutex()) {
     absl::StatusOr<WorkerRecord> found = NotFound();
     absl::Status status = db_.Query(
         kGetWorker,
         [&](const Statement& row) {
-          found = ReadWorker(row);
+          found = WithLastSeen(ReadWorker(row));
           return absl::OkStatus();
         },
         id);
@@ -113,6 +137,7 @@ class SqliteFleetStore : public FleetStore {
 
   const std::shared_ptr<SharedDatabase> database_;
   SharedDatabase& db_;
+  absl::flat_hash_map<std::string, Heard> heard_ ABSL_GUARDED_BY(db_.mutex());
 };
 
 }  // namespace

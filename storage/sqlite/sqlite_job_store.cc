@@ -240,7 +240,7 @@ absl::StatusOr<JobStore::Created> SqliteJobStore::CreateJob(const JobRecord& job
                                                             const OpenLimits& limits) {
   if (tasks.empty()) return absl::InvalidArgumentError("a job needs a task");
   absl::MutexLock lock(&db_.mutex());
-  absl::StatusOr<Transaction> transaction = db_.Begin(/*durable=*/true);
+  absl::StatusOr<Transaction> transaction = db_.Begin();
   if (!transaction.ok()) return transaction.status();
   if (!job.request_id.empty()) {
     absl::StatusOr<JobRecord> known = OneJob(kJobByRequest, job.principal, job.request_id);
@@ -269,12 +269,13 @@ absl::StatusOr<JobStore::Created> SqliteJobStore::CreateJob(const JobRecord& job
   absl::StatusOr<JobRecord> created = OneJob(kJobById, job.id);
   if (!created.ok()) return created.status();
   created->spec = job.spec;
-  if (status = transaction->Commit(); !status.ok()) {
+  if (status = db_.Commit(*transaction); !status.ok()) {
     open_.reset();  // it may have been committed all the same
     return status;
   }
   ++open_->all;
   ++open_->of_principal[job.principal];
+  if (status = db_.AwaitHeld(); !status.ok()) return status;
   return Created{*std::move(created), true};
 }
 
@@ -290,6 +291,7 @@ absl::StatusOr<JobRecord> SqliteJobStore::GetJob(std::string_view id) {
         return absl::OkStatus();
       },
       job->sequence);
+  if (status.ok()) status = db_.AwaitHeld();
   return status.ok() ? job : status;
 }
 
@@ -305,6 +307,7 @@ absl::StatusOr<std::vector<TaskRecord>> SqliteJobStore::GetTasks(std::string_vie
         return absl::OkStatus();
       },
       job->sequence);
+  if (status.ok()) status = db_.AwaitHeld();
   if (!status.ok()) return status;
   return tasks;
 }
@@ -323,6 +326,7 @@ absl::StatusOr<std::vector<AttemptRecord>> SqliteJobStore::GetAttempts(std::stri
         return absl::OkStatus();
       },
       job->sequence);
+  if (status.ok()) status = db_.AwaitHeld();
   if (!status.ok()) return status;
   return attempts;
 }
@@ -339,6 +343,7 @@ absl::StatusOr<JobPage> SqliteJobStore::ListJobs(const JobFilter& filter, int64_
         return absl::OkStatus();
       },
       before == 0 ? INT64_MAX : before, filter.principal, filter.open_only, static_cast<int64_t>(limit) + 1);
+  if (status.ok()) status = db_.AwaitHeld();
   if (!status.ok()) return status;
   page.more = page.jobs.size() > static_cast<size_t>(limit);
   if (page.more) page.jobs.pop_back();
@@ -402,20 +407,20 @@ absl::StatusOr<std::vector<Lease>> SqliteJobStore::LeaseTasks(const LeaseRequest
   if (!places.ok()) return places.status();
   std::vector<Lease> leases;
   if (places->empty()) return leases;
-  absl::StatusOr<Transaction> transaction = db_.Begin(/*durable=*/true);
+  absl::StatusOr<Transaction> transaction = db_.Begin();
   if (!transaction.ok()) return transaction.status();
   for (const Place& place : *places) {
     absl::StatusOr<Lease> lease = LeaseOne(request, place);
     if (!lease.ok()) return lease.status();
     leases.push_back(*std::move(lease));
   }
-  if (absl::Status status = transaction->Commit(); !status.ok()) return status;
+  if (absl::Status status = db_.CommitDurably(*transaction); !status.ok()) return status;
   return leases;
 }
 
 absl::StatusOr<std::vector<bool>> SqliteJobStore::RenewLeases(absl::Span<const LeaseKey> leases, absl::Time deadline) {
   absl::MutexLock lock(&db_.mutex());
-  absl::StatusOr<Transaction> transaction = db_.Begin(/*durable=*/false);
+  absl::StatusOr<Transaction> transaction = db_.Begin();
   if (!transaction.ok()) return transaction.status();
   std::vector<bool> current;
   for (const LeaseKey& lease : leases) {
@@ -467,7 +472,7 @@ absl::StatusOr<bool> SqliteJobStore::CloseTask(int64_t job) {
 
 absl::StatusOr<TaskEnd> SqliteJobStore::CompleteTask(const LeaseKey& lease, std::string_view result) {
   absl::MutexLock lock(&db_.mutex());
-  absl::StatusOr<Transaction> transaction = db_.Begin(/*durable=*/true);
+  absl::StatusOr<Transaction> transaction = db_.Begin();
   if (!transaction.ok()) return transaction.status();
   int64_t job = 0;
   TaskEnd end;
@@ -478,7 +483,7 @@ absl::StatusOr<TaskEnd> SqliteJobStore::CompleteTask(const LeaseKey& lease, std:
   if (!status.ok()) return status;
   const absl::StatusOr<bool> last = CloseTask(job);
   if (!last.ok()) return last.status();
-  if (status = transaction->Commit(); !status.ok()) return status;
+  if (status = db_.CommitDurably(*transaction); !status.ok()) return status;
   return TaskEnd{Outcome::kAccepted, *last};
 }
 
@@ -499,7 +504,7 @@ absl::StatusOr<bool> SqliteJobStore::EndAttempt(int64_t job, const TaskRecord& t
 absl::StatusOr<TaskEnd> SqliteJobStore::FailTask(const LeaseKey& lease, const absl::Status& error, bool retry,
                                                  absl::Time now, absl::Time not_before) {
   absl::MutexLock lock(&db_.mutex());
-  absl::StatusOr<Transaction> transaction = db_.Begin(/*durable=*/true);
+  absl::StatusOr<Transaction> transaction = db_.Begin();
   if (!transaction.ok()) return transaction.status();
   int64_t job = 0;
   TaskEnd end;
@@ -508,7 +513,7 @@ absl::StatusOr<TaskEnd> SqliteJobStore::FailTask(const LeaseKey& lease, const ab
   if (!task->has_value()) return end;
   const absl::StatusOr<bool> last = EndAttempt(job, **task, error, retry, now, not_before);
   if (!last.ok()) return last.status();
-  if (absl::Status status = transaction->Commit(); !status.ok()) return status;
+  if (absl::Status status = db_.CommitDurably(*transaction); !status.ok()) return status;
   return TaskEnd{Outcome::kAccepted, *last};
 }
 
@@ -526,7 +531,7 @@ absl::StatusOr<std::vector<LeaseKey>> SqliteJobStore::ExpireLeases(absl::Time no
   if (!status.ok()) return status;
   std::vector<LeaseKey> expired;
   if (found.empty()) return expired;
-  absl::StatusOr<Transaction> transaction = db_.Begin(/*durable=*/true);
+  absl::StatusOr<Transaction> transaction = db_.Begin();
   if (!transaction.ok()) return transaction.status();
   for (auto& [job, lease] : found) {
     int64_t sequence = 0;
@@ -538,13 +543,13 @@ absl::StatusOr<std::vector<LeaseKey>> SqliteJobStore::ExpireLeases(absl::Time no
     if (!last.ok()) return last.status();
     expired.push_back(std::move(lease));
   }
-  if (status = transaction->Commit(); !status.ok()) return status;
+  if (status = db_.CommitDurably(*transaction); !status.ok()) return status;
   return expired;
 }
 
 absl::StatusOr<bool> SqliteJobStore::FinishJob(std::string_view id, const JobEnd& end) {
   absl::MutexLock lock(&db_.mutex());
-  absl::StatusOr<Transaction> transaction = db_.Begin(/*durable=*/true);
+  absl::StatusOr<Transaction> transaction = db_.Begin();
   if (!transaction.ok()) return transaction.status();
   const absl::StatusOr<JobRecord> job = OneJob(kJobById, id);
   if (!job.ok()) return job.status();
@@ -558,14 +563,16 @@ absl::StatusOr<bool> SqliteJobStore::FinishJob(std::string_view id, const JobEnd
                      Blob{reproducer.body});
     if (!status.ok()) return status;
   }
-  if (status = transaction->Commit(); !status.ok()) {
+  if (status = db_.Commit(*transaction); !status.ok()) {
     open_.reset();
     return status;
   }
-  if (!open_) return true;
-  --open_->all;
-  const auto own = open_->of_principal.find(job->principal);
-  if (own != open_->of_principal.end() && --own->second == 0) open_->of_principal.erase(own);
+  if (open_) {
+    --open_->all;
+    const auto own = open_->of_principal.find(job->principal);
+    if (own != open_->of_principal.end() && --own->second == 0) open_->of_principal.erase(own);
+  }
+  if (status = db_.AwaitHeld(); !status.ok()) return status;
   return true;
 }
 
@@ -586,23 +593,23 @@ absl::StatusOr<std::vector<std::string>> SqliteJobStore::Ids(const char* sql, co
 
 absl::Status SqliteJobStore::DeleteJob(std::string_view id) {
   absl::MutexLock lock(&db_.mutex());
-  absl::StatusOr<Transaction> transaction = db_.Begin(/*durable=*/true);
+  absl::StatusOr<Transaction> transaction = db_.Begin();
   if (!transaction.ok()) return transaction.status();
   const absl::StatusOr<JobRecord> job = OneJob(kJobById, id);
   if (!job.ok()) return job.status();
   if (job->state == JobState::kOpen) return absl::FailedPreconditionError("the job has not ended");
   if (absl::Status status = db_.Run(kDeleteJob, job->sequence); !status.ok()) return status;
-  return transaction->Commit();
+  return db_.CommitDurably(*transaction);
 }
 
 absl::StatusOr<int> SqliteJobStore::DeleteFinished(absl::Time time, int limit) {
   absl::MutexLock lock(&db_.mutex());
-  absl::StatusOr<Transaction> transaction = db_.Begin(/*durable=*/true);
+  absl::StatusOr<Transaction> transaction = db_.Begin();
   if (!transaction.ok()) return transaction.status();
   absl::Status status = db_.Run(kDeleteFinished, ToMicros(time), limit);
   if (!status.ok()) return status;
   const int deleted = static_cast<int>(db_.changes());
-  if (status = transaction->Commit(); !status.ok()) return status;
+  if (status = db_.CommitDurably(*transaction); !status.ok()) return status;
   return deleted;
 }
 
@@ -617,6 +624,7 @@ absl::StatusOr<ReproducerRecord> SqliteJobStore::GetReproducer(std::string_view 
         return absl::OkStatus();
       },
       id);
+  if (status.ok()) status = db_.AwaitHeld();
   return status.ok() ? found : status;
 }
 
@@ -631,6 +639,7 @@ absl::StatusOr<ReproducerPage> SqliteJobStore::ListReproducers(int64_t before, i
         return absl::OkStatus();
       },
       before == 0 ? INT64_MAX : before, static_cast<int64_t>(limit) + 1);
+  if (status.ok()) status = db_.AwaitHeld();
   if (!status.ok()) return status;
   page.more = page.reproducers.size() > static_cast<size_t>(limit);
   if (page.more) page.reproducers.pop_back();
@@ -639,10 +648,10 @@ absl::StatusOr<ReproducerPage> SqliteJobStore::ListReproducers(int64_t before, i
 
 absl::Status SqliteJobStore::DeleteReproducer(std::string_view id) {
   absl::MutexLock lock(&db_.mutex());
-  absl::StatusOr<Transaction> transaction = db_.Begin(/*durable=*/true);
+  absl::StatusOr<Transaction> transaction = db_.Begin();
   if (!transaction.ok()) return transaction.status();
   if (absl::Status status = db_.Run(kDeleteReproducer, id); !status.ok()) return status;
-  return db_.changes() == 0 ? absl::NotFoundError("no such reproducer") : transaction->Commit();
+  return db_.changes() == 0 ? absl::NotFoundError("no such reproducer") : db_.CommitDurably(*transaction);
 }
 
 absl::StatusOr<JobStats> SqliteJobStore::Stats() {

@@ -61,7 +61,7 @@ class SqliteKernelStore : public KernelStore {
 // True if the kernel was new.
 absl::StatusOr<bool> SqliteKernelStore::Insert(const KernelRecord& kernel, std::string_view text) {
   absl::MutexLock lock(&db_.mutex());
-  absl::StatusOr<Transaction> transaction = db_.Begin(/*durable=*/true);
+  absl::StatusOr<Transaction> transaction = db_.Begin();
   if (!transaction.ok()) return transaction.status();
   absl::Status status = db_.Run(kPutKernel, Blob{AsBlob(kernel.digest)}, absl::ToUnixMicros(kernel.create_time),
                                 kernel.size_bytes, Blob{kernel.description});
@@ -69,13 +69,16 @@ absl::StatusOr<bool> SqliteKernelStore::Insert(const KernelRecord& kernel, std::
   if (db_.changes() == 0) return false;
   status = db_.Run(kPutText, Blob{AsBlob(kernel.digest)}, Blob{text});
   if (!status.ok()) return status;
-  if (status = transaction->Commit(); !status.ok()) return status;
+  if (status = db_.CommitDurably(*transaction); !status.ok()) return status;
   return true;
 }
 
 absl::StatusOr<KernelStore::PutResult> SqliteKernelStore::PutKernel(const KernelRecord& kernel,
                                                                     std::string_view text) {
-  if (absl::StatusOr<KernelRecord> stored = GetKernel(kernel.digest); stored.ok()) return PutResult{*stored, false};
+  if (absl::StatusOr<KernelRecord> stored = GetKernel(kernel.digest); stored.ok()) {
+    if (absl::Status status = db_.Await(); !status.ok()) return status;  // another caller may have just stored it
+    return PutResult{*std::move(stored), false};
+  }
   const absl::StatusOr<bool> created = Insert(kernel, text);
   if (!created.ok()) return created.status();
   if (*created) {
@@ -91,16 +94,16 @@ absl::StatusOr<KernelStore::PutResult> SqliteKernelStore::PutKernel(const Kernel
 
 absl::Status SqliteKernelStore::DeleteKernel(const Digest& digest) {
   absl::MutexLock lock(&db_.mutex());
-  absl::StatusOr<Transaction> transaction = db_.Begin(/*durable=*/true);
+  absl::StatusOr<Transaction> transaction = db_.Begin();
   if (!transaction.ok()) return transaction.status();
   if (absl::Status status = db_.Run(kDeleteKernel, Blob{AsBlob(digest)}); !status.ok()) return status;
   if (db_.changes() == 0) return absl::NotFoundError("no such kernel");
-  return transaction->Commit();
+  return db_.CommitDurably(*transaction);
 }
 
 absl::Status SqliteKernelStore::PutSignatures(absl::Span<const SignatureRecord> signatures) {
   absl::MutexLock lock(&db_.mutex());
-  absl::StatusOr<Transaction> transaction = db_.Begin(/*durable=*/false);
+  absl::StatusOr<Transaction> transaction = db_.Begin();
   if (!transaction.ok()) return transaction.status();
   for (const SignatureRecord& signature : signatures) {
     absl::Status status =
