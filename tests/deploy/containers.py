@@ -70,17 +70,20 @@ def check_libraries(bin_folder):
     listed = re.search(r"--no-install-recommends(.*?)&&", runtime, re.S).group(1).replace("\\", " ").split()
     troubles = [f"the runtime image's {package} is not installed here" for package in listed
                 if subprocess.run(["dpkg-query", "-W", package], capture_output=True, check=False).returncode]
-    closure = installed_with(listed) | BASE_PACKAGES
+    closure, needed = installed_with(listed) | BASE_PACKAGES, set()
     for program in ("samebits", "samebits-worker"):
         output = subprocess.run(["ldd", bin_folder / program], capture_output=True, text=True, check=True).stdout
-        for library in re.findall(r"=> (/\S+)", output):
-            candidates = {library, os.path.realpath(library), library.replace("/lib/", "/usr/lib/", 1)}
-            owners = set()
-            for candidate in candidates:
-                done = subprocess.run(["dpkg-query", "-S", candidate], capture_output=True, text=True, check=False)
-                owners |= {line.split(":")[0] for line in done.stdout.splitlines()}
-            if not owners & closure:
-                troubles.append(f"{program} needs {library} of {owners}, which the runtime image lacks")
+        needed |= set(re.findall(r"=> (/\S+)", output))
+    # /lib may be a link to /usr/lib, and packages know their files by either name.
+    names = {library: {library, os.path.realpath(library), library.replace("/lib/", "/usr/lib/", 1)} for library in needed}
+    owners = dict.fromkeys(set().union(*names.values()), "")
+    found = subprocess.run(["dpkg-query", "-S", *owners], capture_output=True, text=True, check=False).stdout
+    for line in found.splitlines():
+        package, _, path = line.rpartition(": ")
+        owners[path] = package.split(":")[0]
+    for library, candidates in names.items():
+        if not {owners[name] for name in candidates} & closure:
+            troubles.append(f"the programs need {library}, which the runtime image lacks")
     return troubles
 
 
