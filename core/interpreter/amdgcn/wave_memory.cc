@@ -190,6 +190,13 @@ absl::Status Wave::MatrixOp(const Instruction& in) {
   std::vector<uint32_t> out(static_cast<size_t>(results) * kLanes);
   const sf::Format& half = s.a == ia::Type::kBf16 ? sf::kBf16 : sf::kF16;
   const bool cdna3 = block_.target != "gfx90a";
+  // Rows of A and columns of B, decoded once.
+  std::vector<sf::MatrixElement> a, b;
+  for (int i = 0; i < s.m && is16 && cdna3; ++i)
+    for (int k = 0; k < s.k; ++k) {
+      a.push_back(sf::DecodeElement(half, element(o[1], i, k)));
+      b.push_back(sf::DecodeElement(half, element(o[2], i, k)));
+    }
   for (int l = 0; l < kLanes; ++l) {
     for (int r = 0; r < results; ++r) {
       const int column = l % s.m;
@@ -202,12 +209,8 @@ absl::Status Wave::MatrixOp(const Instruction& in) {
         for (int k = 0; k < s.k; ++k) acc = static_cast<uint32_t>(sf::Fma(sf::kF32, element(o[1], row, k), element(o[2], column, k), acc));
       } else if (is16 && cdna3) {
         for (int first = 0; first < s.k; first += 8) {
-          std::vector<sf::MatrixElement> a, b;
-          for (int k = first; k < std::min(first + 8, s.k); ++k) {
-            a.push_back(sf::DecodeElement(half, element(o[1], row, k)));
-            b.push_back(sf::DecodeElement(half, element(o[2], column, k)));
-          }
-          acc = sf::Cdna3Step(a, b, acc);
+          const size_t n = static_cast<size_t>(std::min(8, s.k - first));
+          acc = sf::Cdna3Step({&a[static_cast<size_t>(row * s.k + first)], n}, {&b[static_cast<size_t>(column * s.k + first)], n}, acc);
         }
       } else {
         // Arithmetic that is not established: any function of the operands will do to tell kernels apart.

@@ -8,9 +8,15 @@ namespace samebits::isa::amdgcn {
 
 namespace {
 
+constexpr OpInfo Describe(Op op, std::string_view name, Unit unit, std::string_view shape) {
+  const size_t colon = shape.find(':');
+  const bool none = shape[0] == '-';
+  return {op, name, unit, shape, static_cast<int8_t>(none ? 0 : colon), static_cast<int8_t>(shape.size() - colon - 1)};
+}
+
 constexpr OpInfo kInfos[] = {
-    {Op::kUnknown, "", Unit::kNone, "-:"},
-#define X(name, text, unit, shape) {Op::name, text, Unit::unit, shape},
+    Describe(Op::kUnknown, "", Unit::kNone, "-:"),
+#define X(name, text, unit, shape) Describe(Op::name, text, Unit::unit, shape),
     SAMEBITS_AMDGCN_OPS(X)
 #undef X
 };
@@ -64,11 +70,6 @@ bool TakePrefix(std::string_view* text, std::string_view prefix) {
 }
 
 }  // namespace
-
-int OpInfo::destinations() const {
-  const std::string_view d = shape.substr(0, shape.find(':'));
-  return d == "-" ? 0 : static_cast<int>(d.size());
-}
 
 const OpInfo& InfoOf(Op op) { return kInfos[static_cast<size_t>(op)]; }
 

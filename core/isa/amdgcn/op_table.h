@@ -200,8 +200,9 @@ struct OpInfo {
   std::string_view name;
   Unit unit = Unit::kNone;
   std::string_view shape;
-  int destinations() const;  // as written
-  int sources() const { return static_cast<int>(shape.size() - shape.find(':') - 1); }
+  int8_t destination_count = 0, source_count = 0;
+  int destinations() const { return destination_count; }  // as written
+  int sources() const { return source_count; }
 };
 
 const OpInfo& InfoOf(Op op);

@@ -196,12 +196,19 @@ bool WaveMachine::ExecMfma(const GcnInst& in) {
   const int n = space_.lanes();
   // Per k: the elements of each lane's own row of A (lane % m) and column of B.
   std::vector<Lanes> rows(k), columns(k);
-  std::vector<uint16_t> source(n);
-  std::vector<PermId> block_perm(kWaveLanes / m);
-  for (int b = 0; b < kWaveLanes / m; ++b) {
-    for (int l = 0; l < n; ++l) source[l] = static_cast<uint16_t>(l - l % kWaveLanes + b * m + l % m);
-    block_perm[b] = space_.InternPerm(source.data());
+  MatrixPerms& perms = matrix_perms_[m == 32];
+  if (perms.rows.empty()) {
+    std::vector<uint16_t> source(n);
+    for (int b = 0; b < kWaveLanes / m; ++b) {
+      for (int l = 0; l < n; ++l) source[l] = static_cast<uint16_t>(l - l % kWaveLanes + b * m + l % m);
+      perms.blocks.push_back(space_.InternPerm(source.data()));
+    }
+    for (int r = 0; r < results; ++r) {
+      for (int l = 0; l < n; ++l) source[l] = static_cast<uint16_t>(l - l % kWaveLanes + ResultRow(m, l % kWaveLanes, r));
+      perms.rows.push_back(space_.InternPerm(source.data()));
+    }
   }
+  const std::vector<PermId>&block_perm = perms.blocks, &row_perm = perms.rows;
   for (int side = 0; side < 2; ++side) {
     std::vector<Value> registers(words);
     for (int w = 0; w < words; ++w) {
@@ -217,11 +224,6 @@ bool WaveMachine::ExecMfma(const GcnInst& in) {
       if (!ToLanes(piece, bits, &e)) return false;
       (side == 0 ? rows : columns)[kk] = ops_.Permute(e, block_perm[kk / per]);
     }
-  }
-  std::vector<PermId> row_perm(results);
-  for (int r = 0; r < results; ++r) {
-    for (int l = 0; l < n; ++l) source[l] = static_cast<uint16_t>(l - l % kWaveLanes + ResultRow(m, l % kWaveLanes, r));
-    row_perm[r] = space_.InternPerm(source.data());
   }
   std::vector<Lanes> acc(results);
   for (int r = 0; r < results; ++r) {

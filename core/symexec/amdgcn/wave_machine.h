@@ -142,6 +142,11 @@ class WaveMachine : public Machine {
   std::vector<uint32_t> vector_issued_, vector_done_, lds_issued_, lds_done_, scalar_pending_, last_lds_;
   std::vector<uint32_t> pending_vector_, pending_lds_;  // per register and wave: operation that fills it
   bool any_pending_ = false;
+  // Of matrix instructions on 16 and 32 rows: sources of a lane's own row in each block of k, of each result's row.
+  struct MatrixPerms {
+    std::vector<PermId> blocks, rows;
+  };
+  MatrixPerms matrix_perms_[2];
 };
 
 }  // namespace samebits::symexec

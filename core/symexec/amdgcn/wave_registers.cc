@@ -352,6 +352,10 @@ bool WaveMachine::Constant(uint16_t reg, uint64_t* out) {
   if (!Peek(reg, &v)) return false;
   if (!AsInt(&v) || v.symbolic != 0 || v.buffer != 0 || v.mask != 0)
     return Unknown("DESCRIPTOR", "part of a buffer descriptor is not a known number");
+  if (v.array == 0) {
+    *out = static_cast<uint64_t>(v.constant) & 0xffffffff;
+    return true;
+  }
   // The same in every executing lane.
   const int64_t* array = space_.array(v.array);
   bool fresh = true;
