@@ -293,6 +293,44 @@ TEST(AmdgcnTest, RandomProgramsAgree) {
   }
 }
 
+// Sums in f32 are one operation on both vendors' processors; an exponential is not.
+TEST(AmdgcnTest, OtherVendorsKernelsCompareWhereTheirArithmeticIsOne) {
+  const auto ptx = [](const std::string& body) {
+    return absl::StrCat(R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 o)
+{
+  .reg .b32 %r<2>;
+  .reg .f32 %f<4>;
+  .reg .b64 %d<5>;
+  ld.param.u64 %d0, [x];
+  ld.param.u64 %d1, [o];
+  mov.u32 %r0, %tid.x;
+  mul.wide.u32 %d2, %r0, 4;
+  add.s64 %d3, %d0, %d2;
+  add.s64 %d4, %d1, %d2;
+  ld.global.f32 %f0, [%d3];
+  ld.global.f32 %f1, [%d3+256];
+)", body, "  st.global.f32 [%d4], %f2;\n  ret;\n}\n");
+  };
+  const auto amd = [](const std::string& body) {
+    return Kernel(absl::StrCat(kLoad, "\tbuffer_load_dword v3, v1, s[4:7], 0 offen offset:256\n\ts_waitcnt vmcnt(0)\n", body, kStore));
+  };
+  const std::string sum = Check(ptx("  add.f32 %f2, %f0, %f1;\n")).digest;
+  EXPECT_NE(sum, "");
+  EXPECT_EQ(sum, Check(amd("\tv_add_f32_e32 v2, v2, v3\n")).digest);
+  EXPECT_NE(sum, Check(amd("\tv_mul_f32_e32 v2, v2, v3\n")).digest);
+  EXPECT_EQ(Check(ptx("  fma.rn.f32 %f2, %f0, %f1, %f0;\n")).digest, Check(amd("\tv_fma_f32 v2, v2, v3, v2\n")).digest);
+  EXPECT_NE(Check(ptx("  ex2.approx.f32 %f2, %f0;\n")).digest, Check(amd("\tv_exp_f32_e32 v2, v2\n")).digest);
+  // A launch that differs has a witness.
+  const auto apart = checker::Explain(amd("\tv_add_f32_e32 v2, v2, v3\n"), LaunchOf(kLanes), amd("\tv_sub_f32_e32 v2, v2, v3\n"), LaunchOf(kLanes));
+  ASSERT_TRUE(apart.ok()) << apart.status();
+  EXPECT_EQ(apart->verdict, checker::Verdict::kDifferent);
+  EXPECT_TRUE(apart->difference->witness.has_value());
+}
+
 TEST(AmdgcnTest, WhatIsOutsideTheModelIsUnknownWithItsLine) {
   const auto s = Check(Kernel(absl::StrCat(kLoad, "\tv_frobnicate_f32 v2, v2\n", kStore)));
   EXPECT_EQ(s.status, checker::SignatureStatus::kUnknown);
