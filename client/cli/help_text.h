@@ -169,7 +169,7 @@ inline constexpr char kFsckHelp[] =
 
 Checks the file (SQLite's integrity and foreign keys), the schema, and what samebits itself promises: texts have their
 digests, signatures theirs, every job is in a state that it can be in, leases and tokens fit, counters add up. Reads one
-state, also beside a running server, and writes nothing. Each finding is a line with its remedy.
+state, also beside a running server, and changes nothing. Each finding is a line with its remedy.
 Exit codes: 0 whole; 1 findings; 2 usage error, no database, or one of another program or a newer version; 4 failure
 of the system, or the file is no database at all.)";
 

@@ -39,7 +39,7 @@ struct ContentChecks {
   std::function<std::string(std::string_view description)> worker;
 };
 
-// Reads one state of the database, beside a server that may use it, and writes nothing. Errors are those of a file that
+// Reads one state of the database, beside a server that may use it, and changes nothing. Errors are those of a file that
 // cannot be checked: NOT_FOUND, FAILED_PRECONDITION for one of another program or of a newer version, DATA_LOSS for
 // one that is no database.
 absl::StatusOr<CheckReport> CheckDatabase(const std::string& path, const ContentChecks& content);
