@@ -2,10 +2,18 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
+#include <fcntl.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <map>
+#include <optional>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -14,7 +22,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "core/base/loopback.h"
 #include "samebits/worker/v1/worker_sessions.pb.h"
+#include "server/auth/authenticator.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/metrics/metrics.h"
 #include "server/registry/checker_backend.h"
@@ -27,9 +37,11 @@
 #include "storage/memory/memory_fleet_store.h"
 #include "storage/memory/memory_job_store.h"
 #include "storage/memory/memory_kernel_store.h"
+#include "storage/memory/memory_token_store.h"
 #include "storage/sqlite/sqlite_fleet_store.h"
 #include "storage/sqlite/sqlite_job_store.h"
 #include "storage/sqlite/sqlite_kernel_store.h"
+#include "storage/sqlite/sqlite_token_store.h"
 
 namespace samebits::server {
 namespace {
@@ -39,25 +51,46 @@ constexpr int kJobThreads = 16;              // for calls about jobs and workers
 constexpr uint32_t kMaxQueuedJobCalls = 4096;
 constexpr absl::Duration kRefusalTime = absl::Milliseconds(200);
 
-bool IsLoopback(const std::string& listen) {
-  for (const char* prefix : {"127.", "localhost:", "[::1]:", "unix:"})
-    if (absl::StartsWith(listen, prefix)) return true;
-  return false;
-}
-
 absl::Status CheckConfig(const ServerConfig& config) {
-  if (!config.allow_remote_plaintext && !IsLoopback(config.listen))
+  if (config.tls_cert.empty() != config.tls_key.empty() || (!config.tls_client_ca.empty() && config.tls_cert.empty()))
+    return absl::InvalidArgumentError("TLS needs both tls_cert and tls_key");
+  if (config.tls_cert.empty() && !config.allow_remote_plaintext && !IsLoopback(config.listen))
     return absl::InvalidArgumentError(absl::StrCat(
-        config.listen, " is not a loopback address, and the server has neither encryption nor authentication: listen "
-        "on 127.0.0.1, or set allow_remote_plaintext if everyone on that network may read and write the kernels"));
+        config.listen, " is not a loopback address, and the server would not encrypt: listen on 127.0.0.1, give "
+        "tls_cert and tls_key, or set allow_remote_plaintext if everyone on that network may read all that is sent"));
   if (config.limits.max_message_bytes <= 0) return absl::InvalidArgumentError("max_message_bytes must be positive");
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ReadPem(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  if (!in || text.str().empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read as a PEM file"));
+  return text.str();
+}
+
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeCredentials(const ServerConfig& config) {
+  if (config.tls_cert.empty()) return grpc::InsecureServerCredentials();
+  const absl::StatusOr<std::string> cert = ReadPem(config.tls_cert), key = ReadPem(config.tls_key);
+  if (!cert.ok()) return cert.status();
+  if (!key.ok()) return key.status();
+  grpc::SslServerCredentialsOptions options(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+  if (!config.tls_client_ca.empty()) {
+    const absl::StatusOr<std::string> ca = ReadPem(config.tls_client_ca);
+    if (!ca.ok()) return ca.status();
+    options.client_certificate_request = GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY;
+    options.pem_root_certs = *ca;
+  }
+  options.pem_key_cert_pairs.push_back({*key, *cert});
+  return grpc::SslServerCredentials(options);
 }
 
 struct Stores {
   std::unique_ptr<storage::KernelStore> kernels;
   std::unique_ptr<storage::JobStore> jobs;
   std::unique_ptr<storage::FleetStore> fleet;
+  std::unique_ptr<storage::TokenStore> tokens;
 };
 
 absl::StatusOr<Stores> OpenStores(const ServerConfig& config) {
@@ -66,6 +99,7 @@ absl::StatusOr<Stores> OpenStores(const ServerConfig& config) {
     stores.kernels = std::make_unique<storage::MemoryKernelStore>();
     stores.jobs = std::make_unique<storage::MemoryJobStore>();
     stores.fleet = std::make_unique<storage::MemoryFleetStore>();
+    stores.tokens = std::make_unique<storage::MemoryTokenStore>();
     return stores;
   }
   storage::SqliteOptions options;
@@ -76,6 +110,7 @@ absl::StatusOr<Stores> OpenStores(const ServerConfig& config) {
   if (!kernels.ok()) return kernels.status();
   stores.kernels = *std::move(kernels);
   stores.jobs = storage::MakeSqliteJobStore(*database);
+  stores.tokens = storage::MakeSqliteTokenStore(*database);
   stores.fleet = storage::MakeSqliteFleetStore(*std::move(database));
   return stores;
 }
@@ -89,7 +124,10 @@ void CountDevices(const std::string& description, Levels* levels) {
 class ServerImpl : public Server {
  public:
   explicit ServerImpl(const ServerConfig& config) : config_(config), log_(config.log_level) {}
-  ~ServerImpl() override { Shutdown(); }
+  ~ServerImpl() override {
+    Shutdown();
+    if (audit_fd_ >= 0) close(audit_fd_);
+  }
 
   absl::Status Start();
   std::string address() const override { return address_; }
@@ -98,6 +136,7 @@ class ServerImpl : public Server {
 
  private:
   absl::Status StartRegistry();
+  absl::Status StartAuth();
   void StartDispatcher();
   Levels ReadLevels();
   std::string Page();
@@ -109,8 +148,13 @@ class ServerImpl : public Server {
   const Log log_;
   Metrics metrics_;
   CallGate gate_;
+  int audit_fd_ = -1;
+  std::optional<Log> audit_;               // on a file of its own
+  std::atomic<uint32_t> followers_{0};
   std::unique_ptr<storage::JobStore> jobs_;
   std::unique_ptr<storage::FleetStore> fleet_;
+  std::unique_ptr<storage::TokenStore> token_store_;
+  std::unique_ptr<Authenticator> tokens_;  // null: nobody needs a token
   std::unique_ptr<Registry> registry_;
   std::unique_ptr<TaskPool> job_calls_;
   std::unique_ptr<Dispatcher> dispatcher_;
@@ -137,7 +181,22 @@ absl::Status ServerImpl::StartRegistry() {
   config.store = std::move(stores->kernels);
   jobs_ = std::move(stores->jobs);
   fleet_ = std::move(stores->fleet);
+  token_store_ = std::move(stores->tokens);
   registry_ = std::make_unique<Registry>(std::move(config));
+  return absl::OkStatus();
+}
+
+absl::Status ServerImpl::StartAuth() {
+  if (!config_.audit_file.empty()) {
+    audit_fd_ = open(config_.audit_file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (audit_fd_ < 0)
+      return absl::InvalidArgumentError(absl::StrCat(config_.audit_file, ": cannot be written: ", strerror(errno)));
+    audit_.emplace(LogLevel::kInfo, audit_fd_);
+  }
+  if (config_.token_file.empty()) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<Authenticator>> tokens = Authenticator::Open(config_.token_file, *token_store_);
+  if (!tokens.ok()) return tokens.status();
+  tokens_ = *std::move(tokens);
   return absl::OkStatus();
 }
 
@@ -189,16 +248,27 @@ absl::Status ServerImpl::StartMetrics() {
 }
 
 absl::Status ServerImpl::StartGrpc() {
+  const absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> credentials = MakeCredentials(config_);
+  if (!credentials.ok()) return credentials.status();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  const JobRpc rpc{dispatcher_.get(), job_calls_.get(), &gate_, &metrics_, &log_, {}};
+  JobRpc rpc;
+  rpc.dispatcher = dispatcher_.get();
+  rpc.pool = job_calls_.get();
+  rpc.gate = &gate_;
+  rpc.metrics = &metrics_;
+  rpc.log = &log_;
+  rpc.audit = audit_ ? &*audit_ : &log_;
+  rpc.tokens = tokens_.get();
+  rpc.followers = &followers_;
+  rpc.max_followers = config_.limits.max_following_calls;
   services_.push_back(MakeKernelService(*registry_, rpc));
   services_.push_back(MakeOperationsService(rpc));
   services_.push_back(MakeFleetService(rpc));
   services_.push_back(MakeWorkerSessionsService(rpc));
   grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort(config_.listen, grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(config_.listen, *credentials, &port);
   builder.SetMaxReceiveMessageSize(config_.limits.max_message_bytes);
   builder.SetMaxSendMessageSize(-1);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a taken port is an error
@@ -218,6 +288,7 @@ absl::Status ServerImpl::StartGrpc() {
 absl::Status ServerImpl::Start() {
   if (absl::Status status = CheckConfig(config_); !status.ok()) return status;
   if (absl::Status status = StartRegistry(); !status.ok()) return status;
+  if (absl::Status status = StartAuth(); !status.ok()) return status;
   StartDispatcher();
   if (absl::Status status = StartGrpc(); !status.ok()) return status;
   if (absl::Status status = StartMetrics(); !status.ok()) return status;  // shows the address
@@ -225,6 +296,8 @@ absl::Status ServerImpl::Start() {
       .Add("address", address_)
       .Add("metrics", metrics_address())
       .Add("database", config_.database)
+      .Add("tls", config_.tls_cert.empty() ? "no" : config_.tls_client_ca.empty() ? "server" : "mutual")
+      .Add("tokens", tokens_ == nullptr ? "no" : "yes")
       .Add("check_threads", registry_->check_threads())
       .Add("signature_version", registry_->checker().SignatureVersion());
   return absl::OkStatus();
@@ -259,6 +332,8 @@ void ServerImpl::Shutdown() {
   services_.clear();
   dispatcher_.reset();
   registry_.reset();
+  tokens_.reset();
+  token_store_.reset();
   fleet_.reset();
   jobs_.reset();
   log_.Line(LogLevel::kInfo, "server stopped");

@@ -21,6 +21,10 @@ class CheckerBackend;
 struct ServerConfig {
   std::string listen = "127.0.0.1:7433";      // host:port, or unix:PATH; port 0: any free one
   bool allow_remote_plaintext = false;        // permits a `listen` other than loopback without TLS
+  std::string tls_cert, tls_key;              // PEM files; both or none
+  std::string tls_client_ca;                  // PEM file: clients must show a certificate that it signed; empty: none
+  std::string token_file;                     // server/auth/tokens.h; empty: callers need no token
+  std::string audit_file;                     // lines about changes are appended; empty: they are in the log
   std::string database;                       // path of the SQLite file; empty: in memory, lost at exit
   std::string metrics_listen = "127.0.0.1:9433";  // Prometheus endpoint /metrics; empty: none; port 0: any free one
   int check_threads = 0;                      // 0: one per core, at least 2

@@ -80,6 +80,7 @@ struct LeaseKey {
   std::string job;
   uint32_t task = 0;
   int64_t token = 0;
+  std::string worker;          // that holds it; of another worker it is no current lease
 };
 
 struct Lease {
@@ -182,6 +183,11 @@ class JobStore {
   // As FailTask with `error` and retry, for up to `limit` leases whose deadline is before `now`. Returns them.
   virtual absl::StatusOr<std::vector<LeaseKey>> ExpireLeases(absl::Time now, const absl::Status& error,
                                                              absl::Time not_before, int limit) = 0;
+  // The same for all leases of one worker, which may be leased again at once. Returns them.
+  virtual absl::StatusOr<std::vector<LeaseKey>> ReleaseLeases(std::string_view worker, absl::Time now,
+                                                              const absl::Status& error) = 0;
+  // Sets the deadline of all leases, and lets queued tasks wait until `not_before` at most.
+  virtual absl::Status RestartLeases(absl::Time deadline, absl::Time not_before) = 0;
 
   // Ends an open job and cancels its unfinished tasks; false where the job had ended before. All or nothing.
   virtual absl::StatusOr<bool> FinishJob(std::string_view id, const JobEnd& end) = 0;

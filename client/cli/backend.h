@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "client/cli/command_line.h"
 #include "client/cli/kernel_source.h"
+#include "client/cpp/client.h"
 #include "core/checker/checker.h"
 
 namespace samebits::cli {
@@ -44,8 +45,9 @@ class Backend {
 // In this process, on `jobs` threads (0: one per core).
 std::unique_ptr<Backend> MakeLocalBackend(const checker::Options& options, int jobs);
 
-// The server of the command line. UNAVAILABLE with what to do where it does not answer.
-absl::StatusOr<std::unique_ptr<Backend>> MakeRemoteBackend(const CommandLine& line, const checker::Options& options);
+// A server. UNAVAILABLE with what to do where it does not answer.
+absl::StatusOr<std::unique_ptr<Backend>> MakeRemoteBackend(const client::ClientOptions& client_options,
+                                                           const checker::Options& options);
 
 }  // namespace samebits::cli
 

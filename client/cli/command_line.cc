@@ -96,6 +96,15 @@ void AddCommonOptions(CLI::App* app, Builder* b) {
   CommandLine& line = b->line;
   app->add_option("--server", line.server, "Server to ask; default $SAMEBITS_SERVER, else 127.0.0.1:7433")
       ->type_name("HOST:PORT");
+  const auto file = [&](const char* name, std::string& value, const char* variable, const char* what) {
+    app->add_option(name, value, what)->envname(variable)->type_name("FILE");
+  };
+  file("--tls-ca", line.tls_ca, "SAMEBITS_TLS_CA", "Certificates that sign the server's; encrypts the connection");
+  file("--tls-cert", line.tls_cert, "SAMEBITS_TLS_CERT", "Certificate of this client");
+  file("--tls-key", line.tls_key, "SAMEBITS_TLS_KEY", "Its key");
+  file("--token-file", line.token_file, "SAMEBITS_TOKEN_FILE", "Holds the token that the server asks for");
+  app->add_flag("--token-over-plaintext", line.token_over_plaintext,
+                "Send the token without encryption to another machine");
   app->add_flag("--local", line.local, "Check in this process, without a server");
   AddChoice(app, "--format", &b->format, {"human", "json"}, "Form of the answer");
   AddChoice(app, "--color", &line.color, {"auto", "always", "never"}, "Colour; auto: on a terminal, NO_COLOR obeyed");
@@ -171,8 +180,15 @@ void AddServe(CLI::App* app, Builder* b) {
   sub->add_option("--keep-jobs-hours", o.keep_jobs_hours, "Ended jobs are deleted after so long; default 168")
       ->check(CLI::Range(0.0, 1e6).description(""))->type_name("HOURS");
   AddChoice(sub, "--log-level", &o.log_level, {"debug", "info", "warning", "error"}, "Least level that is logged");
+  sub->add_option("--tls-cert", o.tls_cert, "Certificate of the server; encrypts connections")->type_name("FILE");
+  sub->add_option("--tls-key", o.tls_key, "Its key")->type_name("FILE");
+  sub->add_option("--tls-client-ca", o.tls_client_ca, "Certificates that must have signed those of clients")
+      ->type_name("FILE");
+  sub->add_option("--tokens", o.token_file, "Tokens of callers; see samebits token")->type_name("FILE");
+  sub->add_option("--audit-log", o.audit_file, "File that gets a line about each change; default: in the log")
+      ->type_name("FILE");
   sub->add_flag("--allow-remote-plaintext", o.allow_remote_plaintext,
-                "Permit an address other than loopback, without encryption or authentication");
+                "Permit an address other than loopback without encryption");
 }
 
 void AddMaintenance(CLI::App* app, Builder* b) {
@@ -234,6 +250,27 @@ void AddJobCommands(CLI::App* app, Builder* b) {
   fleet->add_option("workers", o.names, "Workers; default: all")->type_name("WORKER");
   fleet->add_flag("--drain", o.drain, "Give the workers nothing new");
   fleet->add_flag("--undrain", o.undo, "Take the workers back into service");
+  fleet->add_flag("--revoke", o.revoke, "Forget the tokens of workers that enrolled, and stop what they run");
+  CLI::App* enrol = AddCommand(fleet, b, Command::kFleetEnrol, "enrol", "Let workers get tokens of their own",
+                               kFleetEnrolHelp);
+  AddCommonOptions(enrol, b);
+  enrol->add_option("worker", o.names, "For this worker alone, whose token it replaces; default: any without a token")
+      ->type_name("WORKER")->expected(0, 1);
+  enrol->add_option("--uses", o.uses, "Workers that may use it; default 1")->check(CLI::Range(1, 10000).description(""))
+      ->type_name("N");
+  enrol->add_option("--hours", o.hours, "Until it expires; default 1")->check(CLI::Range(0.001, 720.0).description(""))
+      ->type_name("N");
+}
+
+void AddToken(CLI::App* app, Builder* b) {
+  JobOptions& o = b->line.job;
+  CLI::App* sub = AddCommand(app, b, Command::kToken, "token", "Make a token for callers of a server", kTokenHelp);
+  sub->add_option("role", o.role, "What it allows")
+      ->check(CLI::IsMember({"viewer", "submitter", "worker", "admin"}).description(""))
+      ->type_name("viewer|submitter|worker|admin")->required();
+  sub->add_option("principal", o.principal, "Whose it is; of a worker its --id")->type_name("NAME")->required();
+  sub->add_option("--hours", o.hours, "Until it expires; default: never")->check(CLI::Range(0.001, 1e6).description(""))
+      ->type_name("N");
 }
 
 void AddDescriptor(CLI::App* sub, GemmOptions* o) {
@@ -434,6 +471,7 @@ void AddCommands(CLI::App* app, Builder* b) {
   AddKernels(inspect, b, "kernel", "The kernel")->required()->expected(1);
   AddVerify(app, b);
   AddJobCommands(app, b);
+  AddToken(app, b);
   AddGemm(app, b);
   AddProfileCommands(app, b);
   AddCi(app, b);
@@ -492,7 +530,8 @@ ParsedCommandLine Finish(CLI::App* app, Builder* b) {
     if (!buffer.ok()) return UsageError(std::string(buffer.status().message()));
     line.launch.buffers.push_back(*std::move(buffer));
   }
-  if (line.job.names.empty() && (!line.job.out.empty() || line.job.cancel || line.job.remove || line.job.watch || line.job.drain || line.job.undo))
+  if (line.job.names.empty() && (!line.job.out.empty() || line.job.cancel || line.job.remove || line.job.watch ||
+                                 line.job.drain || line.job.undo || line.job.revoke))
     return UsageError("name the jobs, reproducers or workers that this is about");
   const bool takes_many = line.command == Command::kPartition || line.command == Command::kSignature ||
                           line.command == Command::kVerify;

@@ -40,6 +40,8 @@ enum class Command : uint8_t {
   kBackup,
   kRestore,
   kFsck,
+  kFleetEnrol,
+  kToken,
 };
 enum class Format : uint8_t { kHuman, kJson };
 
@@ -49,6 +51,7 @@ struct ServeOptions {
   std::string data;             // folder; empty: the user's data folder
   bool in_memory = false;
   bool allow_remote_plaintext = false;
+  std::string tls_cert, tls_key, tls_client_ca, token_file, audit_file;
   std::optional<int> threads;
   std::optional<uint64_t> cache_entries;
   std::optional<double> check_seconds, drain_seconds, lease_seconds, keep_jobs_hours;
@@ -65,8 +68,11 @@ struct JobOptions {
   bool no_wait = false;                        // of verify
   bool open_only = false, watch = false, cancel = false, remove = false;  // of jobs; remove: also of reproducers
   std::string out;                             // of reproducers: folder to write to
-  bool drain = false, undo = false;            // of fleet
+  bool drain = false, undo = false, revoke = false;  // of fleet
+  uint32_t uses = 1;                           // of fleet enrol
   std::vector<std::string> names;              // operations, reproducers or workers
+  std::string role, principal;                 // of token
+  double hours = 0;                            // of token and fleet enrol; 0: never; the server's default
 };
 
 // Options of the commands `gemm ...` and `profile ...`.
@@ -109,6 +115,8 @@ struct CiOptions {
 struct CommandLine {
   Command command = Command::kVersion;
   std::string server;  // HOST:PORT; empty: the client's default
+  std::string tls_ca, tls_cert, tls_key, token_file;  // of the connection to it
+  bool token_over_plaintext = false;
   bool local = false;
   std::optional<Format> format;  // unset: the command's default
   std::string color = "auto";    // "auto", "always", "never"

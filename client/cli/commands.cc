@@ -8,6 +8,8 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/time.h"
 #include "client/cli/json_report.h"
 #include "client/cli/terminal.h"
 #include "client/cli/version.h"
@@ -44,6 +46,10 @@ ExitCode Dispatch(const CommandLine& line) {
       return RunRestore(line);
     case Command::kFsck:
       return RunFsck(line);
+    case Command::kFleetEnrol:
+      return RunFleetEnrol(line);
+    case Command::kToken:
+      return RunToken(line);
     case Command::kGemmCheckVectors:
       return RunGemmCheckVectors(line);
     case Command::kGemmDescribe:
@@ -92,10 +98,28 @@ checker::Options CheckOptions(const CommandLine& line) {
   return options;
 }
 
+client::ClientOptions Connection(const CommandLine& line) {
+  client::ClientOptions options;
+  if (!line.server.empty()) options.target = line.server;
+  options.tls_ca = line.tls_ca;
+  options.tls_cert = line.tls_cert;
+  options.tls_key = line.tls_key;
+  options.token_file = line.token_file;
+  options.token_over_plaintext = line.token_over_plaintext;
+  options.call_timeout = absl::Seconds(line.timeout_seconds);
+  return options;
+}
+
+absl::Status NameFlags(const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrReplaceAll(status.message(), {{"tls_ca", "--tls-ca"},
+                                                             {"token_over_plaintext", "--token-over-plaintext"}}));
+}
+
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const CommandLine& line) {
   const checker::Options options = CheckOptions(line);
   if (line.local) return MakeLocalBackend(options, line.jobs);
-  return MakeRemoteBackend(line, options);
+  return MakeRemoteBackend(Connection(line), options);
 }
 
 Format FormatOf(const CommandLine& line) { return line.format.value_or(Format::kHuman); }

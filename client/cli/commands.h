@@ -9,6 +9,7 @@
 #include "client/cli/command_line.h"
 #include "client/cli/exit_code.h"
 #include "client/cli/human_report.h"
+#include "client/cpp/client.h"
 
 namespace samebits::cli {
 
@@ -26,6 +27,8 @@ ExitCode RunVerify(const CommandLine& line);
 ExitCode RunJobs(const CommandLine& line);
 ExitCode RunFleet(const CommandLine& line);
 ExitCode RunReproducers(const CommandLine& line);
+ExitCode RunFleetEnrol(const CommandLine& line);
+ExitCode RunToken(const CommandLine& line);
 ExitCode RunServe(const CommandLine& line);
 ExitCode RunBackup(const CommandLine& line);
 ExitCode RunRestore(const CommandLine& line);
@@ -49,6 +52,11 @@ checker::Options CheckOptions(const CommandLine& line);
 
 // Path of the database that `serve` would use with these options, whether it is there or not.
 absl::StatusOr<std::string> ExistingDatabase(const ServeOptions& options);
+
+// How to reach the server that the command line names.
+client::ClientOptions Connection(const CommandLine& line);
+// An error of the client with the command's flags in place of the options' fields.
+absl::Status NameFlags(const absl::Status& status);
 
 // Format asked for, or human.
 Format FormatOf(const CommandLine& line);

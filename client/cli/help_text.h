@@ -95,13 +95,34 @@ A verification that contradicts a verdict is kept, up to 64 a job, until it is d
 manifest.jsonl and reproducer.json, and prints the commands that compare and run the two again.
 Exit codes: 0 done; 2 usage error or no such reproducer; 4 server failure.)";
 
+inline constexpr char kTokenHelp[] =
+    R"(Example:
+  samebits token submitter alice --hours 720 >alice.token 2>>tokens && chmod 600 alice.token tokens
+  samebits serve --tokens tokens --tls-cert server.pem --tls-key server.key
+
+Prints the token on standard output, for its owner's --token-file, and on standard error the line for the server's
+--tokens file, which holds only a digest of it. The server reads the file again when it changes: delete a line to
+revoke. Roles: viewer reads and compares; submitter also stores kernels and submits and cancels jobs; worker is for
+samebits-worker of that name; admin may do everything else.
+Exit codes: 0 done; 2 usage error.)";
+
 inline constexpr char kFleetHelp[] =
     R"(Examples:
   samebits fleet
   samebits fleet gpu-7 --drain
+  samebits fleet enrol > enrolment
 
 Workers register themselves (samebits-worker). A draining worker ends what it runs and gets nothing new.
 Exit codes: 0 done; 2 usage error or no such worker; 4 server failure.)";
+
+inline constexpr char kFleetEnrolHelp[] =
+    R"(Example:
+  samebits fleet enrol --hours 2 > enrolment          # where an administrator's token is
+  samebits-worker --server HOST:PORT --tls-ca ca.pem --enrolment enrolment --token-file worker.token \
+      --allow-submitted-kernels                         # on the node
+
+Prints a secret with which a worker gets a token of its own, which it keeps in its --token-file. See docs/security.md.
+Exit codes: 0 done; 2 usage error, or the server asks for no tokens; 4 server failure.)";
 
 inline constexpr char kInspectHelp[] =
     R"(Example:

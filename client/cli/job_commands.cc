@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <random>
 #include <utility>
@@ -22,13 +23,12 @@ using v1::Operation;
 
 absl::StatusOr<std::unique_ptr<JobClient>> Connect(const CommandLine& line) {
   if (line.local) return absl::InvalidArgumentError("jobs and workers need a server; drop --local");
-  client::ClientOptions options;
-  if (!line.server.empty()) options.target = line.server;
-  options.call_timeout = absl::Seconds(line.timeout_seconds);
+  const client::ClientOptions options = Connection(line);
   auto client = JobClient::Connect(options);
   if (absl::IsUnavailable(client.status()))
     return absl::UnavailableError(absl::StrCat("no server at ", options.target, "; start one with 'samebits serve' or ",
                                                "name one with --server (", client.status().message(), ")"));
+  if (!client.ok()) return NameFlags(client.status());
   return client;
 }
 
@@ -195,6 +195,12 @@ ExitCode RunFleet(const CommandLine& line) {
   ExitCode code = ExitCode::kEquivalent;
   for (const std::string& given : line.job.names) {
     const std::string name = FullName("workers", given);
+    if (line.job.revoke) {
+      const absl::Status status = (*client)->RevokeWorker(name);
+      if (!status.ok()) code = ReportError(line, status);
+      if (status.ok() && FormatOf(line) != Format::kJson) PrintLine(absl::StrCat(name, ": its token is forgotten"));
+      continue;
+    }
     const absl::StatusOr<v1::Worker> worker = line.job.drain || line.job.undo
                                                   ? (*client)->DrainWorker(name, line.job.undo)
                                                   : (*client)->GetWorker(name);
@@ -205,6 +211,19 @@ ExitCode RunFleet(const CommandLine& line) {
     }
   }
   return code;
+}
+
+ExitCode RunFleetEnrol(const CommandLine& line) {
+  const absl::StatusOr<std::unique_ptr<JobClient>> client = Connect(line);
+  if (!client.ok()) return ReportError(line, client.status());
+  v1::CreateEnrolmentRequest request;
+  if (!line.job.names.empty()) request.set_worker(FullName("workers", line.job.names[0]));
+  request.set_uses(line.job.uses);
+  if (line.job.hours > 0) request.mutable_time_to_live()->set_seconds(std::max<int64_t>(1, line.job.hours * 3600));
+  const absl::StatusOr<v1::Enrolment> enrolment = (*client)->CreateEnrolment(request);
+  if (!enrolment.ok()) return ReportError(line, enrolment.status());
+  PrintMessage(line, *enrolment, enrolment->secret() + "\n");
+  return ExitCode::kEquivalent;
 }
 
 }  // namespace samebits::cli

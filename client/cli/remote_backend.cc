@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/cli/backend.h"
+#include "client/cli/commands.h"
 #include "client/cli/kernel_message.h"
 #include "client/cpp/client.h"
 #include "proto/convert/convert.h"
@@ -143,10 +144,8 @@ class RemoteBackend : public Backend {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Backend>> MakeRemoteBackend(const CommandLine& line, const checker::Options& options) {
-  client::ClientOptions client_options;
-  if (!line.server.empty()) client_options.target = line.server;
-  client_options.call_timeout = absl::Seconds(line.timeout_seconds);
+absl::StatusOr<std::unique_ptr<Backend>> MakeRemoteBackend(const client::ClientOptions& client_options,
+                                                           const checker::Options& options) {
   absl::StatusOr<std::unique_ptr<client::Client>> client = client::Client::Connect(client_options);
   if (absl::IsUnavailable(client.status())) {
     return absl::UnavailableError(absl::StrCat("no server at ", client_options.target,
@@ -154,7 +153,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeRemoteBackend(const CommandLine& li
                                                "--local to check in this process (",
                                                client.status().message(), ")"));
   }
-  if (!client.ok()) return client.status();
+  if (!client.ok()) return NameFlags(client.status());
   return std::make_unique<RemoteBackend>(*std::move(client), options);
 }
 

@@ -50,6 +50,11 @@ absl::StatusOr<server::ServerConfig> ConfigOf(const ServeOptions& options) {
   if (!options.listen.empty()) config.listen = options.listen;
   if (!options.metrics.empty()) config.metrics_listen = options.metrics == "none" ? "" : options.metrics;
   config.allow_remote_plaintext = options.allow_remote_plaintext;
+  config.tls_cert = options.tls_cert;
+  config.tls_key = options.tls_key;
+  config.tls_client_ca = options.tls_client_ca;
+  config.token_file = options.token_file;
+  config.audit_file = options.audit_file;
   config.check_threads = options.threads.value_or(config.check_threads);
   config.signature_cache_entries = options.cache_entries.value_or(config.signature_cache_entries);
   config.log_level = LogLevelOf(options.log_level);
@@ -97,7 +102,9 @@ ExitCode RunServe(const CommandLine& line) {
   // The library names its fields; the user knows flags.
   return ReportError(
       line, absl::Status(status.code(), absl::StrReplaceAll(status.message(),
-                                                            {{"allow_remote_plaintext", "--allow-remote-plaintext"}})));
+                                                            {{"allow_remote_plaintext", "--allow-remote-plaintext"},
+                                                             {"tls_cert", "--tls-cert"},
+                                                             {"tls_key", "--tls-key"}})));
 }
 
 }  // namespace samebits::cli

@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
@@ -13,7 +14,17 @@
 
 namespace samebits::client {
 
-// A connected channel; errors as Client::Connect.
+// Encrypted where the options have a CA. INVALID_ARGUMENT names a file that cannot be read, or what is missing; also
+// for a token that would leave the machine without encryption.
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(const ClientOptions& options);
+
+// The token in the options' file without the white space round it; "" where the options name none.
+absl::StatusOr<std::string> ReadToken(const ClientOptions& options);
+
+// Sends the token with a call; none where it is empty.
+void AddToken(const std::string& token, grpc::ClientContext* context);
+
+// A connected channel; errors as Client::Connect and MakeCredentials.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(const ClientOptions& options);
 
 // Before attempt + 1: doubles per attempt up to the maximum; a random half of it, so that clients do not return
@@ -22,13 +33,14 @@ absl::Duration Backoff(const RetryPolicy& retry, int attempt);
 
 // One unary method, repeated as the retry policy says.
 template <typename Response, typename Request, typename Stub>
-absl::StatusOr<Response> CallWithRetry(const ClientOptions& options, Stub& stub,
+absl::StatusOr<Response> CallWithRetry(const ClientOptions& options, const std::string& token, Stub& stub,
                                        grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                                        const Request& request) {
   const absl::Time deadline = absl::Now() + options.call_timeout;
   for (int attempt = 1;; ++attempt) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(deadline));
+    AddToken(token, &context);
     Response response;
     absl::Status status = FromGrpcStatus((stub.*method)(&context, request, &response));
     if (status.ok()) return response;

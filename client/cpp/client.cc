@@ -20,8 +20,9 @@ system_clock::time_point Deadline(absl::Time time) { return absl::ToChronoTime(t
 
 class GrpcClient : public Client {
  public:
-  GrpcClient(ClientOptions options, std::shared_ptr<grpc::Channel> channel)
-      : options_(std::move(options)), channel_(std::move(channel)), stub_(v1::KernelService::NewStub(channel_)) {}
+  GrpcClient(ClientOptions options, std::string token, std::shared_ptr<grpc::Channel> channel)
+      : options_(std::move(options)), token_(std::move(token)), channel_(std::move(channel)),
+        stub_(v1::KernelService::NewStub(channel_)) {}
 
   absl::StatusOr<v1::Kernel> RegisterKernel(std::string_view text) override {
     v1::RegisterKernelRequest request;
@@ -69,10 +70,11 @@ class GrpcClient : public Client {
   absl::StatusOr<Response> Call(grpc::Status (v1::KernelService::Stub::*method)(grpc::ClientContext*, const Request&,
                                                                                 Response*),
                                 const Request& request) {
-    return CallWithRetry(options_, *stub_, method, request);
+    return CallWithRetry(options_, token_, *stub_, method, request);
   }
 
   const ClientOptions options_;
+  const std::string token_;
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::KernelService::Stub> stub_;
 };
@@ -80,6 +82,7 @@ class GrpcClient : public Client {
 absl::StatusOr<v1::Partition> GrpcClient::Partition(const v1::PartitionConfig& config, const ItemSource& next,
                                                     const ItemSink& on_result) {
   grpc::ClientContext context;
+  AddToken(token_, &context);
   const std::unique_ptr<Stream> stream = stub_->PartitionKernels(&context);
   v1::Partition partition;
   bool complete = false, cancelled = false;
@@ -131,7 +134,9 @@ absl::Status GrpcClient::CheckHealth() {
 absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ClientOptions& options) {
   auto channel = OpenChannel(options);
   if (!channel.ok()) return channel.status();
-  return std::make_unique<GrpcClient>(options, *std::move(channel));
+  absl::StatusOr<std::string> token = ReadToken(options);
+  if (!token.ok()) return token.status();
+  return std::make_unique<GrpcClient>(options, *std::move(token), *std::move(channel));
 }
 
 }  // namespace samebits::client

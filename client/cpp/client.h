@@ -30,6 +30,10 @@ struct ClientOptions {
   absl::Duration connect_timeout = absl::Seconds(5);
   absl::Duration call_timeout = absl::Seconds(60);  // per call, retries included; a partition has none
   RetryPolicy retry;
+  // PEM files. A CA makes the channel encrypted; certificate and key, both or none, show who the client is.
+  std::string tls_ca, tls_cert, tls_key;
+  std::string token_file;  // holds the bearer token; empty: none is sent
+  bool token_over_plaintext = false;  // permits to send it without encryption to another machine
   int max_receive_bytes = 256 << 20;
 };
 

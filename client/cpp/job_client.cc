@@ -24,43 +24,43 @@ Request Named(const std::string& name) {
 
 class GrpcJobClient : public JobClient {
  public:
-  GrpcJobClient(ClientOptions options, const std::shared_ptr<grpc::Channel>& channel)
-      : options_(std::move(options)), kernels_(v1::KernelService::NewStub(channel)),
+  GrpcJobClient(ClientOptions options, std::string token, const std::shared_ptr<grpc::Channel>& channel)
+      : options_(std::move(options)), token_(std::move(token)), kernels_(v1::KernelService::NewStub(channel)),
         operations_(v1::Operations::NewStub(channel)), fleet_(v1::FleetService::NewStub(channel)) {}
 
   absl::StatusOr<v1::Operation> VerifyKernels(const v1::VerifyKernelsRequest& request) override {
-    return CallWithRetry(options_, *kernels_, &v1::KernelService::Stub::VerifyKernels, request);
+    return CallWithRetry(options_, token_, *kernels_, &v1::KernelService::Stub::VerifyKernels, request);
   }
   absl::StatusOr<v1::Operation> GetOperation(const std::string& name) override {
-    return CallWithRetry(options_, *operations_, &v1::Operations::Stub::GetOperation,
+    return CallWithRetry(options_, token_, *operations_, &v1::Operations::Stub::GetOperation,
                          Named<v1::GetOperationRequest>(name));
   }
   absl::StatusOr<v1::ListOperationsResponse> ListOperations(bool open_only, const std::string& page_token) override {
     v1::ListOperationsRequest request;
     request.set_open_only(open_only);
     request.set_page_token(page_token);
-    return CallWithRetry(options_, *operations_, &v1::Operations::Stub::ListOperations, request);
+    return CallWithRetry(options_, token_, *operations_, &v1::Operations::Stub::ListOperations, request);
   }
   absl::StatusOr<v1::Operation> CancelOperation(const std::string& name) override {
-    return CallWithRetry(options_, *operations_, &v1::Operations::Stub::CancelOperation,
+    return CallWithRetry(options_, token_, *operations_, &v1::Operations::Stub::CancelOperation,
                          Named<v1::CancelOperationRequest>(name));
   }
   absl::Status DeleteOperation(const std::string& name) override {
-    return CallWithRetry(options_, *operations_, &v1::Operations::Stub::DeleteOperation,
+    return CallWithRetry(options_, token_, *operations_, &v1::Operations::Stub::DeleteOperation,
                          Named<v1::DeleteOperationRequest>(name))
         .status();
   }
   absl::StatusOr<v1::ListReproducersResponse> ListReproducers(const std::string& page_token) override {
     v1::ListReproducersRequest request;
     request.set_page_token(page_token);
-    return CallWithRetry(options_, *operations_, &v1::Operations::Stub::ListReproducers, request);
+    return CallWithRetry(options_, token_, *operations_, &v1::Operations::Stub::ListReproducers, request);
   }
   absl::StatusOr<v1::Reproducer> GetReproducer(const std::string& name) override {
-    return CallWithRetry(options_, *operations_, &v1::Operations::Stub::GetReproducer,
+    return CallWithRetry(options_, token_, *operations_, &v1::Operations::Stub::GetReproducer,
                          Named<v1::GetReproducerRequest>(name));
   }
   absl::Status DeleteReproducer(const std::string& name) override {
-    return CallWithRetry(options_, *operations_, &v1::Operations::Stub::DeleteReproducer,
+    return CallWithRetry(options_, token_, *operations_, &v1::Operations::Stub::DeleteReproducer,
                          Named<v1::DeleteReproducerRequest>(name))
         .status();
   }
@@ -68,19 +68,28 @@ class GrpcJobClient : public JobClient {
                                       const std::function<void(const v1::Operation&)>& on_state) override;
 
   absl::StatusOr<v1::ListWorkersResponse> ListWorkers() override {
-    return CallWithRetry(options_, *fleet_, &v1::FleetService::Stub::ListWorkers, v1::ListWorkersRequest());
+    return CallWithRetry(options_, token_, *fleet_, &v1::FleetService::Stub::ListWorkers, v1::ListWorkersRequest());
   }
   absl::StatusOr<v1::Worker> GetWorker(const std::string& name) override {
-    return CallWithRetry(options_, *fleet_, &v1::FleetService::Stub::GetWorker, Named<v1::GetWorkerRequest>(name));
+    return CallWithRetry(options_, token_, *fleet_, &v1::FleetService::Stub::GetWorker, Named<v1::GetWorkerRequest>(name));
   }
   absl::StatusOr<v1::Worker> DrainWorker(const std::string& name, bool undo) override {
     v1::DrainWorkerRequest request = Named<v1::DrainWorkerRequest>(name);
     request.set_undo(undo);
-    return CallWithRetry(options_, *fleet_, &v1::FleetService::Stub::DrainWorker, request);
+    return CallWithRetry(options_, token_, *fleet_, &v1::FleetService::Stub::DrainWorker, request);
+  }
+  absl::StatusOr<v1::Enrolment> CreateEnrolment(const v1::CreateEnrolmentRequest& request) override {
+    return CallWithRetry(options_, token_, *fleet_, &v1::FleetService::Stub::CreateEnrolment, request);
+  }
+  absl::Status RevokeWorker(const std::string& name) override {
+    return CallWithRetry(options_, token_, *fleet_, &v1::FleetService::Stub::RevokeWorker,
+                         Named<v1::RevokeWorkerRequest>(name))
+        .status();
   }
 
  private:
   const ClientOptions options_;
+  const std::string token_;
   const std::unique_ptr<v1::KernelService::Stub> kernels_;
   const std::unique_ptr<v1::Operations::Stub> operations_;
   const std::unique_ptr<v1::FleetService::Stub> fleet_;
@@ -90,6 +99,7 @@ absl::StatusOr<v1::Operation> GrpcJobClient::Watch(const std::string& name,
                                                    const std::function<void(const v1::Operation&)>& on_state) {
   for (int attempt = 1;; ++attempt) {
     grpc::ClientContext context;
+    AddToken(token_, &context);
     const auto stream = operations_->WatchOperation(&context, Named<v1::WatchOperationRequest>(name));
     v1::Operation operation;
     while (stream->Read(&operation)) {
@@ -109,7 +119,9 @@ absl::StatusOr<v1::Operation> GrpcJobClient::Watch(const std::string& name,
 absl::StatusOr<std::unique_ptr<JobClient>> JobClient::Connect(const ClientOptions& options) {
   auto channel = OpenChannel(options);
   if (!channel.ok()) return channel.status();
-  return std::make_unique<GrpcJobClient>(options, *channel);
+  absl::StatusOr<std::string> token = ReadToken(options);
+  if (!token.ok()) return token.status();
+  return std::make_unique<GrpcJobClient>(options, *std::move(token), *channel);
 }
 
 }  // namespace samebits::client

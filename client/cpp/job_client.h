@@ -40,6 +40,8 @@ class JobClient {
   virtual absl::StatusOr<v1::ListWorkersResponse> ListWorkers() = 0;
   virtual absl::StatusOr<v1::Worker> GetWorker(const std::string& name) = 0;
   virtual absl::StatusOr<v1::Worker> DrainWorker(const std::string& name, bool undo) = 0;
+  virtual absl::StatusOr<v1::Enrolment> CreateEnrolment(const v1::CreateEnrolmentRequest& request) = 0;
+  virtual absl::Status RevokeWorker(const std::string& name) = 0;
 };
 
 }  // namespace samebits::client

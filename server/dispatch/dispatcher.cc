@@ -10,6 +10,7 @@
 namespace samebits::server {
 namespace {
 
+constexpr int kLongestRetry = 64;  // times the first retry's delay
 constexpr int kBatch = 100;  // jobs or leases handled by one call of the store
 constexpr size_t kFinishers = 8;
 constexpr int kDeletions = 500;  // of jobs in one transaction
@@ -85,8 +86,28 @@ void Dispatcher::BeginStop() {
   for (const auto& receiver : receivers) (*receiver)();
 }
 
+// The server was away where it has just started, was held, or its clock was set, forward or back.
+bool Dispatcher::WasHere() {
+  const absl::Time now = Now();
+  {
+    absl::MutexLock lock(&mutex_);
+    const absl::Duration since = now - last_tick_;
+    if (since >= absl::ZeroDuration() && since <= config_.lease_duration / 2) {
+      last_tick_ = now;
+      return true;
+    }
+  }
+  if (!jobs_.RestartLeases(now + config_.lease_duration, now + config_.retry_delay).ok()) {
+    metrics_.CountStoreError();
+    return false;  // and the next tick tries again
+  }
+  absl::MutexLock lock(&mutex_);
+  last_tick_ = now;
+  return true;
+}
+
 void Dispatcher::Tick() {
-  ExpireLeases();
+  if (WasHere()) ExpireLeases();
   EndOverdue();
   FinishReady();
   CollectGarbage();
@@ -218,8 +239,12 @@ void Dispatcher::ExpireLeases() {
   const absl::Status cause = absl::UnavailableError("the worker did not report in time");
   const auto expired = jobs_.ExpireLeases(now, cause, now + config_.retry_delay, kBatch);
   if (!expired.ok()) return metrics_.CountStoreError();
-  for (const storage::LeaseKey& lease : *expired) {
-    metrics_.CountLease("expired");
+  Requeued(*expired, "expired");
+}
+
+void Dispatcher::Requeued(const std::vector<storage::LeaseKey>& leases, const char* event) {
+  for (const storage::LeaseKey& lease : leases) {
+    metrics_.CountLease(event);
     {
       absl::MutexLock lock(&mutex_);
       progress_.erase(Key{lease.job, lease.task});
@@ -333,23 +358,34 @@ absl::StatusOr<storage::WorkerRecord> Dispatcher::OpenSession(const std::string&
                                                               std::string_view description) {
   absl::StatusOr<storage::WorkerRecord> record = fleet_.OpenSession(worker, description, Now());
   if (!record.ok()) return FromFleetStore(record.status(), worker);
+  if (absl::Status status = ReleaseLeases(worker, "the worker has started anew"); !status.ok()) return status;
   return record;
+}
+
+absl::Status Dispatcher::ReleaseLeases(const std::string& worker, std::string_view cause) {
+  const auto released =
+      jobs_.ReleaseLeases(worker, Now(), absl::UnavailableError(absl::string_view(cause.data(), cause.size())));
+  if (!released.ok()) return FromJobStore(released.status(), "");
+  Requeued(*released, "released");
+  return absl::OkStatus();
 }
 
 absl::Duration Dispatcher::RetryDelay(const storage::LeaseKey& lease) {
   const auto tasks = jobs_.GetTasks(lease.job);
   const uint32_t attempt = tasks.ok() && lease.task < tasks->size() ? (*tasks)[lease.task].attempt : 1;
-  return config_.retry_delay * (1 << std::min<uint32_t>(attempt == 0 ? 0 : attempt - 1, 6));
+  return config_.retry_delay * std::min(1 << std::min<uint32_t>(attempt == 0 ? 0 : attempt - 1, 30), kLongestRetry);
 }
 
-absl::Status Dispatcher::TakeResult(const WorkerReport::Finished& finished) {
+absl::Status Dispatcher::TakeResult(const std::string& worker, const WorkerReport::Finished& finished) {
   const absl::Time now = Now();
+  storage::LeaseKey lease = finished.lease;
+  lease.worker = worker;
   absl::StatusOr<storage::TaskEnd> end;
   if (finished.error.ok()) {
-    end = jobs_.CompleteTask(finished.lease, finished.result);
+    end = jobs_.CompleteTask(lease, finished.result);
   } else {
     const bool retry = IsRetryable(finished.error);
-    end = jobs_.FailTask(finished.lease, finished.error, retry, now, now + RetryDelay(finished.lease));
+    end = jobs_.FailTask(lease, finished.error, retry, now, now + RetryDelay(lease));
   }
   if (!end.ok()) return FromJobStore(end.status(), finished.lease.job);
   if (end->outcome != storage::Outcome::kAccepted) {
@@ -369,7 +405,10 @@ absl::Status Dispatcher::TakeResult(const WorkerReport::Finished& finished) {
 absl::Status Dispatcher::Renew(const WorkerReport& report, WorkerOrders* orders) {
   if (report.running.empty()) return absl::OkStatus();
   std::vector<storage::LeaseKey> leases;
-  for (const WorkerReport::Running& running : report.running) leases.push_back(running.lease);
+  for (const WorkerReport::Running& running : report.running) {
+    leases.push_back(running.lease);
+    leases.back().worker = report.worker;
+  }
   const auto current = jobs_.RenewLeases(leases, Now() + config_.lease_duration);
   if (!current.ok()) return FromJobStore(current.status(), "");
   for (size_t i = 0; i < leases.size(); ++i) {
@@ -413,7 +452,7 @@ absl::StatusOr<WorkerOrders> Dispatcher::Update(const WorkerReport& report) {
   const absl::StatusOr<storage::WorkerRecord> worker = fleet_.GetWorker(report.worker);
   if (!worker.ok()) return FromFleetStore(worker.status(), report.worker);
   for (const WorkerReport::Finished& finished : report.finished)
-    if (absl::Status status = TakeResult(finished); !status.ok()) return status;
+    if (absl::Status status = TakeResult(report.worker, finished); !status.ok()) return status;
   WorkerOrders orders;
   if (absl::Status status = Renew(report, &orders); !status.ok()) return status;
   if (!worker->draining)

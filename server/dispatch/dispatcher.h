@@ -115,7 +115,10 @@ class Dispatcher {
   uint64_t Subscribe(const std::string& id, std::function<void()> on_change);
   void Unsubscribe(uint64_t subscription);
 
+  // A new session: what the worker held is queued again at once, for whoever opens one has started anew.
   absl::StatusOr<storage::WorkerRecord> OpenSession(const std::string& worker, std::string_view description);
+  // Queues again what the worker holds; `cause` is kept with the attempt.
+  absl::Status ReleaseLeases(const std::string& worker, std::string_view cause);
   // SESSION_LOST where the session is not the worker's latest.
   absl::StatusOr<WorkerOrders> Update(const WorkerReport& report);
   absl::StatusOr<storage::WorkerRecord> GetWorker(const std::string& id);
@@ -132,10 +135,13 @@ class Dispatcher {
   void FinishOne(const std::string& id);
   void FinishAll(const std::vector<std::string>& ids);
   void EndOverdue();
+  // Whether leases may expire: not right after the server was away, for nobody could report meanwhile.
+  bool WasHere();
   void ExpireLeases();
   void CollectGarbage();
   void CountWorkers();
-  absl::Status TakeResult(const WorkerReport::Finished& finished);
+  void Requeued(const std::vector<storage::LeaseKey>& leases, const char* event);
+  absl::Status TakeResult(const std::string& worker, const WorkerReport::Finished& finished);
   absl::Status Renew(const WorkerReport& report, WorkerOrders* orders);
   absl::Status Lease(const WorkerReport& report, WorkerOrders* orders);
   absl::Duration RetryDelay(const storage::LeaseKey& lease);
@@ -154,6 +160,7 @@ class Dispatcher {
   std::map<uint64_t, Subscription> subscriptions_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_subscription_ ABSL_GUARDED_BY(mutex_) = 1;
   absl::flat_hash_map<Key, TaskProgress> progress_ ABSL_GUARDED_BY(mutex_);
+  absl::Time last_tick_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   absl::Time last_collection_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   bool ready_ ABSL_GUARDED_BY(mutex_) = true;  // some job may be finishable
   std::atomic<bool> stopping_{false};

@@ -22,6 +22,7 @@ constexpr const char* kMethodNames[kMethods] = {
     "GetOperation", "ListOperations", "WaitOperation", "WatchOperation", "CancelOperation", "DeleteOperation",
     "ListReproducers", "GetReproducer", "DeleteReproducer",
     "GetWorker", "ListWorkers", "DrainWorker", "ListDevices", "CreateWorkerSession", "UpdateWorkerSession",
+    "CreateEnrolment", "RevokeWorker", "EnrolWorker",
 };
 constexpr const char* kSourceNames[kSignatureSources] = {"memory", "coalesced", "store", "computed"};
 constexpr const char* kStageNames[] = {"queue", "parse", "execute", "map", "explain"};

@@ -31,8 +31,9 @@ enum class Method : uint8_t {
   kGetOperation, kListOperations, kWaitOperation, kWatchOperation, kCancelOperation, kDeleteOperation,
   kListReproducers, kGetReproducer, kDeleteReproducer,
   kGetWorker, kListWorkers, kDrainWorker, kListDevices, kCreateWorkerSession, kUpdateWorkerSession,
+  kCreateEnrolment, kRevokeWorker, kEnrolWorker,
 };
-inline constexpr int kMethods = 24;
+inline constexpr int kMethods = 27;
 std::string_view MethodName(Method method);  // "CompareKernels"
 
 // Where a signature came from.

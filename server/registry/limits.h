@@ -15,6 +15,7 @@ struct ServerLimits {
   uint32_t max_queued_store_calls = 1024;        // registrations and look-ups that wait for a thread
   uint64_t max_pending_text_bytes = 1ull << 30;  // texts held by calls that wait or run
   uint32_t max_partition_streams = 64;           // at a time
+  uint32_t max_following_calls = 2000;           // that wait for an operation or watch it
   uint32_t max_partition_items = 1'000'000;      // of one stream
   checker::Limits check;                         // of one check; its max_text_bytes is replaced by the one above
 };

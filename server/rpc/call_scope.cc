@@ -6,6 +6,8 @@
 #include <random>
 
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "server/auth/roles.h"
 #include "server/registry/errors.h"
 #include "server/rpc/status.h"
 
@@ -52,12 +54,40 @@ LogLevel LevelOf(const absl::Status& status, bool from_memory) {
 
 std::string_view View(absl::string_view text) { return {text.data(), text.size()}; }
 
+constexpr char kAnyone[] = "anonymous";
+constexpr std::string_view kBearer = "Bearer ";
+
+std::string_view SecretOf(const grpc::CallbackServerContext& context) {
+  const auto& metadata = context.client_metadata();
+  const auto it = metadata.find("authorization");
+  if (it == metadata.end()) return "";
+  const std::string_view value(it->second.data(), it->second.size());
+  return value.starts_with(kBearer) ? value.substr(kBearer.size()) : "";
+}
+
+absl::Status Authorize(Method method, const grpc::CallbackServerContext& context, Authenticator& tokens,
+                       Identity* caller) {
+  absl::StatusOr<Identity> identity = tokens.Find(SecretOf(context), absl::Now());
+  if (!identity.ok()) return identity.status();
+  *caller = *std::move(identity);
+  if (MayCall(caller->role, method)) return absl::OkStatus();
+  const std::string role(RoleName(caller->role)), name(MethodName(method));
+  return WithDetail(absl::PermissionDeniedError(absl::StrFormat("the role %s may not call %s", role, name)),
+                    "NOT_PERMITTED", {{"role", role}});
+}
+
 }  // namespace
 
-CallScope::CallScope(Method method, grpc::CallbackServerContext* context, CallGate* gate, Metrics* metrics,
-                     const Log* log)
-    : method_(method), context_(context), gate_(gate), metrics_(metrics), log_(log), admitted_(gate->Enter()),
-      start_nanos_(MonotonicNanos()) {}
+CallScope::CallScope(Method method, grpc::CallbackServerContext* context, const JobRpc& rpc)
+    : method_(method), context_(context), gate_(rpc.gate), metrics_(rpc.metrics), log_(rpc.log), audit_(rpc.audit),
+      admitted_(rpc.gate->Enter()), start_nanos_(MonotonicNanos()), identity_{kAnyone, Role::kAdmin} {
+  if (!admitted_) {
+    refusal_ = ShuttingDown();
+  } else if (rpc.tokens != nullptr) {
+    identity_.role = Role::kViewer;
+    refusal_ = Authorize(method, *context, *rpc.tokens, &identity_);
+  }
+}
 
 const std::string& CallScope::request_id() {
   if (!request_id_.empty()) return request_id_;
@@ -82,10 +112,22 @@ void CallScope::LogEnd(const absl::Status& status, absl::Duration latency, bool 
   std::move(entry).Add("reason", detail ? detail->reason : "INTERNAL").Add("error", View(status.message()));
 }
 
+void CallScope::Audit(const absl::Status& status) {
+  if (!audit_->enabled(LogLevel::kInfo)) return;
+  audit_->Line(LogLevel::kInfo, "audit")
+      .Add("principal", identity_.principal)
+      .Add("method", MethodName(method_))
+      .Add("resource", resource_)
+      .Add("peer", context_->peer())
+      .Add("request_id", request_id())
+      .Add("code", View(absl::StatusCodeToString(status.code())));
+}
+
 grpc::Status CallScope::End(const absl::Status& status, bool from_memory) {
   const absl::Duration latency = absl::Nanoseconds(MonotonicNanos() - start_nanos_);
   metrics_->CountRpc(method_, static_cast<int>(status.code()), latency);
   LogEnd(status, latency, from_memory);
+  if (IsMutation(method_)) Audit(status);
   if (admitted_) gate_->Leave();
   if (status.ok()) return grpc::Status::OK;
   if (const std::optional<ErrorDetail> detail = GetErrorDetail(status)) {

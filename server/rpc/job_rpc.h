@@ -1,10 +1,10 @@
 #ifndef SAMEBITS_SERVER_RPC_JOB_RPC_H_
 #define SAMEBITS_SERVER_RPC_JOB_RPC_H_
 
-#include <string>
+#include <atomic>
+#include <cstdint>
 
-#include <grpcpp/server_context.h>
-
+#include "server/auth/authenticator.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/log/log.h"
 #include "server/metrics/metrics.h"
@@ -21,11 +21,12 @@ struct JobRpc {
   CallGate* gate = nullptr;
   Metrics* metrics = nullptr;
   const Log* log = nullptr;
+  const Log* audit = nullptr;      // for a line about each change
+  Authenticator* tokens = nullptr;  // null: no caller needs one
+  std::atomic<uint32_t>* followers = nullptr;  // calls that wait for an operation or watch it
+  uint32_t max_followers = 0;
   VerifyLimits verify_limits;
 };
-
-// Who calls.
-inline std::string PrincipalOf(const grpc::CallbackServerContext&) { return "anonymous"; }
 
 }  // namespace samebits::server
 

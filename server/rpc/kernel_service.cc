@@ -25,7 +25,13 @@ class KernelServiceImpl : public v1::KernelService::CallbackService {
                                      v1::Kernel* response) override {
     auto* reactor = new ReplyReactor(Scope(Method::kRegisterKernel, context));
     if (reactor->Refused()) return reactor;
-    registry_.Register(request->text(), Into<Kernel>(reactor, response));
+    registry_.Register(request->text(), [reactor, response](const absl::StatusOr<Kernel>& kernel) {
+      if (kernel.ok()) {
+        ToMessage(*kernel, response);
+        reactor->set_resource(response->name());
+      }
+      reactor->Reply(kernel.status());
+    });
     return reactor;
   }
 
@@ -48,6 +54,7 @@ class KernelServiceImpl : public v1::KernelService::CallbackService {
   ServerUnaryReactor* DeleteKernel(CallbackServerContext* context, const v1::DeleteKernelRequest* request,
                                    google::protobuf::Empty*) override {
     auto* reactor = new ReplyReactor(Scope(Method::kDeleteKernel, context));
+    reactor->set_resource(request->name());
     if (reactor->Refused()) return reactor;
     registry_.DeleteKernel(request->name(), [reactor](const absl::StatusOr<absl::monostate>& answer) {
       reactor->Reply(answer.status());
@@ -89,21 +96,21 @@ class KernelServiceImpl : public v1::KernelService::CallbackService {
 
   ServerUnaryReactor* VerifyKernels(CallbackServerContext* context, const v1::VerifyKernelsRequest* request,
                                     v1::Operation* response) override {
-    const std::string principal = PrincipalOf(*context);
-    return RunOnPool(jobs_, Method::kVerifyKernels, context, [this, request, response, principal]() -> absl::Status {
+    return RunOnPool(jobs_, Method::kVerifyKernels, context,
+                     [this, request, response](const Identity& identity) -> absl::Status {
       Dispatcher& dispatcher = *jobs_.dispatcher;
       const auto workers = dispatcher.ListWorkers();
       if (!workers.ok()) return workers.status();
       absl::StatusOr<Submission> submission = MakeVerifySubmission(*request, *workers, jobs_.verify_limits, registry_);
       if (!submission.ok()) return submission.status();
-      submission->principal = principal;
+      submission->principal = identity.principal;
       const absl::StatusOr<storage::JobRecord> job = dispatcher.Submit(*submission);
       if (!job.ok()) return job.status();
       const absl::StatusOr<JobView> view = dispatcher.Get(job->id);
       if (!view.ok()) return view.status();
       ToMessage(*view, response);
       return absl::OkStatus();
-    });
+    }, [response] { return response->name(); });
   }
 
   grpc::ServerBidiReactor<v1::PartitionKernelsRequest, v1::PartitionKernelsResponse>* PartitionKernels(
@@ -113,7 +120,7 @@ class KernelServiceImpl : public v1::KernelService::CallbackService {
 
  private:
   CallScope Scope(Method method, CallbackServerContext* context) {
-    return CallScope(method, context, jobs_.gate, &registry_.metrics(), jobs_.log);
+    return CallScope(method, context, jobs_);
   }
 
   // Receivers of the registry's answers.
@@ -147,7 +154,7 @@ ServerUnaryReactor* KernelServiceImpl::CompareKernels(CallbackServerContext* con
     reactor->Finish(scope.End(status, /*from_memory=*/true));
     return reactor;
   };
-  if (!scope.admitted()) return finish(ShuttingDown());
+  if (!scope.refusal().ok()) return finish(scope.refusal());
   const absl::StatusOr<KernelLaunch> a = FromMessage(request->a(), "a");
   if (!a.ok()) return finish(a.status());
   const absl::StatusOr<KernelLaunch> b = FromMessage(request->b(), "b");

@@ -97,7 +97,8 @@ class Follower : public std::enable_shared_from_this<Follower> {
 
 class WaitReactor : public grpc::ServerUnaryReactor, public std::enable_shared_from_this<WaitReactor> {
  public:
-  WaitReactor(CallScope scope, v1::Operation* response) : scope_(std::move(scope)), response_(response) {}
+  WaitReactor(CallScope scope, FollowerPlace place, v1::Operation* response)
+      : scope_(std::move(scope)), place_(std::move(place)), response_(response) {}
 
   void Start(const JobRpc& rpc, const std::string& id, absl::Duration timeout) {
     self_ = shared_from_this();
@@ -143,6 +144,7 @@ class WaitReactor : public grpc::ServerUnaryReactor, public std::enable_shared_f
   }
 
   CallScope scope_;
+  const FollowerPlace place_;
   v1::Operation* const response_;
   std::shared_ptr<WaitReactor> self_;  // until OnDone
   std::shared_ptr<Follower> follower_;
@@ -153,7 +155,7 @@ class WaitReactor : public grpc::ServerUnaryReactor, public std::enable_shared_f
 
 class WatchReactor : public grpc::ServerWriteReactor<v1::Operation>, public std::enable_shared_from_this<WatchReactor> {
  public:
-  explicit WatchReactor(CallScope scope) : scope_(std::move(scope)) {}
+  WatchReactor(CallScope scope, FollowerPlace place) : scope_(std::move(scope)), place_(std::move(place)) {}
 
   void Start(const JobRpc& rpc, const std::string& id) {
     self_ = shared_from_this();
@@ -213,6 +215,7 @@ class WatchReactor : public grpc::ServerWriteReactor<v1::Operation>, public std:
   }
 
   CallScope scope_;
+  const FollowerPlace place_;
   std::shared_ptr<WatchReactor> self_;  // until OnDone
   std::shared_ptr<Follower> follower_;
   v1::Operation current_;               // of the write under way
@@ -224,15 +227,16 @@ class WatchReactor : public grpc::ServerWriteReactor<v1::Operation>, public std:
 
 }  // namespace
 
-grpc::ServerUnaryReactor* StartWait(const JobRpc& rpc, CallScope scope, const std::string& id, absl::Duration timeout,
-                                    v1::Operation* response) {
-  const auto reactor = std::make_shared<WaitReactor>(std::move(scope), response);
+grpc::ServerUnaryReactor* StartWait(const JobRpc& rpc, CallScope scope, FollowerPlace place, const std::string& id,
+                                    absl::Duration timeout, v1::Operation* response) {
+  const auto reactor = std::make_shared<WaitReactor>(std::move(scope), std::move(place), response);
   reactor->Start(rpc, id, timeout);
   return reactor.get();
 }
 
-grpc::ServerWriteReactor<v1::Operation>* StartWatch(const JobRpc& rpc, CallScope scope, const std::string& id) {
-  const auto reactor = std::make_shared<WatchReactor>(std::move(scope));
+grpc::ServerWriteReactor<v1::Operation>* StartWatch(const JobRpc& rpc, CallScope scope, FollowerPlace place,
+                                                   const std::string& id) {
+  const auto reactor = std::make_shared<WatchReactor>(std::move(scope), std::move(place));
   reactor->Start(rpc, id);
   return reactor.get();
 }

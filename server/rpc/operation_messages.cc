@@ -17,12 +17,6 @@ using storage::JobState;
 using storage::TaskState;
 using v1::Operation;
 
-void SetTime(absl::Time time, google::protobuf::Timestamp* out) {
-  const int64_t micros = absl::ToUnixMicros(time);
-  out->set_seconds(micros / 1'000'000);
-  out->set_nanos(static_cast<int32_t>(micros % 1'000'000) * 1000);
-}
-
 void SetError(int code, std::string_view message, google::rpc::Status* out) {
   out->set_code(code);
   proto::SetText(message, out->mutable_message());
@@ -79,10 +73,10 @@ void ToMessage(const storage::JobRecord& job, Operation* out) {
   out->set_state(StateOf(job));
   out->set_principal(job.principal);
   out->set_priority(job.priority);
-  SetTime(job.create_time, out->mutable_create_time());
-  if (job.start_time != storage::kNever) SetTime(job.start_time, out->mutable_start_time());
-  if (job.end_time != storage::kNever) SetTime(job.end_time, out->mutable_end_time());
-  if (job.deadline != storage::kNever) SetTime(job.deadline, out->mutable_deadline());
+  ToMessage(job.create_time, out->mutable_create_time());
+  if (job.start_time != storage::kNever) ToMessage(job.start_time, out->mutable_start_time());
+  if (job.end_time != storage::kNever) ToMessage(job.end_time, out->mutable_end_time());
+  if (job.deadline != storage::kNever) ToMessage(job.deadline, out->mutable_deadline());
   if (job.state == JobState::kFailed || job.state == JobState::kCancelled)
     SetError(job.error_code, job.error, out->mutable_error());
 }
@@ -99,7 +93,7 @@ absl::Status ToMessage(const storage::ReproducerRecord& record, v1::Reproducer* 
   if (!out->ParseFromString(record.body)) return absl::DataLossError("a stored reproducer cannot be read");
   out->set_name(absl::StrCat("reproducers/", record.id));
   out->set_operation(absl::StrCat("operations/", record.job));
-  SetTime(record.create_time, out->mutable_create_time());
+  ToMessage(record.create_time, out->mutable_create_time());
   return absl::OkStatus();
 }
 
@@ -107,8 +101,8 @@ void ToMessage(const storage::WorkerRecord& worker, bool online, v1::Worker* out
   out->set_name(absl::StrCat("workers/", worker.id));
   out->set_state(online ? v1::Worker::ONLINE : v1::Worker::OFFLINE);
   out->set_draining(worker.draining);
-  SetTime(worker.create_time, out->mutable_create_time());
-  SetTime(worker.last_seen, out->mutable_last_seen_time());
+  ToMessage(worker.create_time, out->mutable_create_time());
+  ToMessage(worker.last_seen, out->mutable_last_seen_time());
   worker::v1::CreateWorkerSessionRequest about;
   if (!about.ParseFromString(worker.description)) return;
   out->set_version(about.version());
@@ -125,6 +119,12 @@ absl::StatusOr<std::string> IdOf(std::string_view name, std::string_view collect
 
 absl::Duration FromMessage(const google::protobuf::Duration& duration) {
   return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
+}
+
+void ToMessage(absl::Time time, google::protobuf::Timestamp* out) {
+  const int64_t micros = absl::ToUnixMicros(time);
+  out->set_seconds(micros / 1'000'000);
+  out->set_nanos(static_cast<int32_t>(micros % 1'000'000) * 1000);
 }
 
 void ToMessage(absl::Duration duration, google::protobuf::Duration* out) {

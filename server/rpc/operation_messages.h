@@ -33,6 +33,7 @@ absl::StatusOr<std::string> IdOf(std::string_view name, std::string_view collect
 
 absl::Duration FromMessage(const google::protobuf::Duration& duration);
 void ToMessage(absl::Duration duration, google::protobuf::Duration* out);
+void ToMessage(absl::Time time, google::protobuf::Timestamp* out);
 
 }  // namespace samebits::server
 

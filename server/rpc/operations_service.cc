@@ -30,67 +30,70 @@ class OperationsService : public v1::Operations::CallbackService {
 
   ServerUnaryReactor* GetOperation(CallbackServerContext* context, const v1::GetOperationRequest* request,
                                    v1::Operation* response) override {
-    return RunOnPool(rpc_, Method::kGetOperation, context, [this, request, response] {
+    return RunOnPool(rpc_, Method::kGetOperation, context, [this, request, response](const Identity&) {
       return Answer(request->name(), [this](const std::string& id) { return rpc_.dispatcher->Get(id); }, response);
     });
   }
 
   ServerUnaryReactor* ListOperations(CallbackServerContext* context, const v1::ListOperationsRequest* request,
                                      v1::ListOperationsResponse* response) override {
-    return RunOnPool(rpc_, Method::kListOperations, context, [this, request, response] {
+    return RunOnPool(rpc_, Method::kListOperations, context, [this, request, response](const Identity&) {
       return List(*request, response);
     });
   }
 
   ServerUnaryReactor* WaitOperation(CallbackServerContext* context, const v1::WaitOperationRequest* request,
                                     v1::Operation* response) override {
-    CallScope scope(Method::kWaitOperation, context, rpc_.gate, rpc_.metrics, rpc_.log);
+    CallScope scope(Method::kWaitOperation, context, rpc_);
     const absl::StatusOr<std::string> id = IdOf(request->name(), "operations");
-    if (!scope.admitted() || !id.ok()) {
+    absl::Status refusal = scope.refusal().ok() ? id.status() : scope.refusal();
+    FollowerPlace place(rpc_);
+    if (refusal.ok() && !place.taken()) refusal = QueueFull("max_following_calls", rpc_.max_followers);
+    if (!refusal.ok()) {
       ServerUnaryReactor* reactor = context->DefaultReactor();
-      reactor->Finish(scope.End(scope.admitted() ? id.status() : ShuttingDown()));
+      reactor->Finish(scope.End(refusal));
       return reactor;
     }
     const absl::Duration timeout = request->has_timeout() ? FromMessage(request->timeout()) : kLongestWait;
-    return StartWait(rpc_, std::move(scope), *id, std::clamp(timeout, absl::ZeroDuration(), kLongestWait), response);
+    return StartWait(rpc_, std::move(scope), std::move(place), *id, std::clamp(timeout, absl::ZeroDuration(), kLongestWait), response);
   }
 
   grpc::ServerWriteReactor<v1::Operation>* WatchOperation(CallbackServerContext* context,
                                                           const v1::WatchOperationRequest* request) override {
-    CallScope scope(Method::kWatchOperation, context, rpc_.gate, rpc_.metrics, rpc_.log);
+    CallScope scope(Method::kWatchOperation, context, rpc_);
     const absl::StatusOr<std::string> id = IdOf(request->name(), "operations");
-    if (!scope.admitted()) return new RefusedWatch(std::move(scope), ShuttingDown());
-    if (!id.ok()) return new RefusedWatch(std::move(scope), id.status());
-    return StartWatch(rpc_, std::move(scope), *id);
+    absl::Status refusal = scope.refusal().ok() ? id.status() : scope.refusal();
+    FollowerPlace place(rpc_);
+    if (refusal.ok() && !place.taken()) refusal = QueueFull("max_following_calls", rpc_.max_followers);
+    if (!refusal.ok()) return new RefusedWatch(std::move(scope), refusal);
+    return StartWatch(rpc_, std::move(scope), std::move(place), *id);
   }
 
   ServerUnaryReactor* CancelOperation(CallbackServerContext* context, const v1::CancelOperationRequest* request,
                                       v1::Operation* response) override {
-    const std::string principal = PrincipalOf(*context);
-    return RunOnPool(rpc_, Method::kCancelOperation, context, [this, request, response, principal] {
-      return Answer(
-          request->name(), [&](const std::string& id) { return rpc_.dispatcher->Cancel(id, principal); }, response);
-    });
+    return RunOnPool(rpc_, Method::kCancelOperation, context, [this, request, response](const Identity& identity) {
+      return Answer(request->name(), [&](const std::string& id) { return Cancel(id, identity); }, response);
+    }, [request] { return request->name(); });
   }
 
   ServerUnaryReactor* DeleteOperation(CallbackServerContext* context, const v1::DeleteOperationRequest* request,
                                       google::protobuf::Empty*) override {
-    return RunOnPool(rpc_, Method::kDeleteOperation, context, [this, request] {
+    return RunOnPool(rpc_, Method::kDeleteOperation, context, [this, request](const Identity&) {
       const absl::StatusOr<std::string> id = IdOf(request->name(), "operations");
       return id.ok() ? rpc_.dispatcher->Delete(*id) : id.status();
-    });
+    }, [request] { return request->name(); });
   }
 
   ServerUnaryReactor* ListReproducers(CallbackServerContext* context, const v1::ListReproducersRequest* request,
                                       v1::ListReproducersResponse* response) override {
-    return RunOnPool(rpc_, Method::kListReproducers, context, [this, request, response] {
+    return RunOnPool(rpc_, Method::kListReproducers, context, [this, request, response](const Identity&) {
       return ListReproducers(*request, response);
     });
   }
 
   ServerUnaryReactor* GetReproducer(CallbackServerContext* context, const v1::GetReproducerRequest* request,
                                     v1::Reproducer* response) override {
-    return RunOnPool(rpc_, Method::kGetReproducer, context, [this, request, response] {
+    return RunOnPool(rpc_, Method::kGetReproducer, context, [this, request, response](const Identity&) {
       const absl::StatusOr<std::string> id = IdOf(request->name(), "reproducers");
       if (!id.ok()) return id.status();
       const absl::StatusOr<storage::ReproducerRecord> record = rpc_.dispatcher->GetReproducer(*id);
@@ -100,13 +103,23 @@ class OperationsService : public v1::Operations::CallbackService {
 
   ServerUnaryReactor* DeleteReproducer(CallbackServerContext* context, const v1::DeleteReproducerRequest* request,
                                        google::protobuf::Empty*) override {
-    return RunOnPool(rpc_, Method::kDeleteReproducer, context, [this, request] {
+    return RunOnPool(rpc_, Method::kDeleteReproducer, context, [this, request](const Identity&) {
       const absl::StatusOr<std::string> id = IdOf(request->name(), "reproducers");
       return id.ok() ? rpc_.dispatcher->DeleteReproducer(*id) : id.status();
-    });
+    }, [request] { return request->name(); });
   }
 
  private:
+  // Submitters cancel what is theirs.
+  absl::StatusOr<JobView> Cancel(const std::string& id, const Identity& identity) {
+    const absl::StatusOr<JobView> view = rpc_.dispatcher->Get(id);
+    if (!view.ok()) return view.status();
+    if (identity.role != Role::kAdmin && view->job.principal != identity.principal)
+      return WithDetail(absl::PermissionDeniedError("the operation is another principal's"), "NOT_PERMITTED",
+                        {{"role", std::string(RoleName(identity.role))}});
+    return rpc_.dispatcher->Cancel(id, identity.principal);
+  }
+
   // Checks what lists have in common; the size of the page.
   template <typename Request>
   static absl::StatusOr<int> ReadPage(const Request& request, int64_t* before) {

@@ -29,7 +29,7 @@ class PartitionReactor : public grpc::ServerBidiReactor<Request, Response>,
 
   void Start() {
     self_ = shared_from_this();
-    if (!scope_.admitted()) return Fail(ShuttingDown());
+    if (!scope_.refusal().ok()) return Fail(scope_.refusal());
     if (!registry_.EnterPartition())
       return Fail(QueueFull("max_partition_streams", registry_.limits().max_partition_streams));
     entered_ = true;

@@ -24,6 +24,8 @@ bool IsWorkerId(const std::string& id) {
   });
 }
 
+absl::Status BadWorkerId() { return InvalidField("worker", "must be 1 to 64 letters, digits, '-', '_' or '.'"); }
+
 storage::LeaseKey KeyOf(const wire::TaskKey& key) { return {key.operation(), key.task(), key.token()}; }
 
 void SetKey(const storage::LeaseKey& key, wire::TaskKey* out) {
@@ -56,11 +58,26 @@ class WorkerSessionsService : public wire::WorkerSessions::CallbackService {
  public:
   explicit WorkerSessionsService(const JobRpc& rpc) : rpc_(rpc) {}
 
+  ServerUnaryReactor* EnrolWorker(CallbackServerContext* context, const wire::EnrolWorkerRequest* request,
+                                  wire::EnrolWorkerResponse*) override {
+    return RunOnPool(rpc_, Method::kEnrolWorker, context, [this, request](const Identity& identity) {
+      if (!IsWorkerId(request->worker())) return BadWorkerId();
+      storage::Digest digest;
+      if (request->token_sha256().size() != digest.size()) return InvalidField("token_sha256", "must have 32 bytes");
+      std::copy(request->token_sha256().begin(), request->token_sha256().end(), digest.begin());
+      if (rpc_.tokens == nullptr)
+        return WithDetail(absl::FailedPreconditionError("this server asks for no tokens"), "NO_TOKENS", {});
+      return rpc_.tokens->Enrol(identity, request->worker(), digest, absl::Now());
+    }, [request] { return absl::StrCat("workers/", request->worker()); });
+  }
+
   ServerUnaryReactor* CreateWorkerSession(CallbackServerContext* context, const wire::CreateWorkerSessionRequest* request,
                                           wire::WorkerSession* response) override {
-    return RunOnPool(rpc_, Method::kCreateWorkerSession, context, [this, request, response]() -> absl::Status {
+    return RunOnPool(rpc_, Method::kCreateWorkerSession, context,
+                     [this, request, response](const Identity& identity) -> absl::Status {
+      if (absl::Status status = CheckWorker(identity, request->worker()); !status.ok()) return status;
       if (!IsWorkerId(request->worker()))
-        return InvalidField("worker", "must be 1 to 64 letters, digits, '-', '_' or '.'");
+        return BadWorkerId();
       if (request->devices_size() > kMostDevices)
         return LimitExceeded("max_worker_devices", kMostDevices, static_cast<uint64_t>(request->devices_size()));
       const auto worker = rpc_.dispatcher->OpenSession(request->worker(), request->SerializeAsString());
@@ -69,12 +86,14 @@ class WorkerSessionsService : public wire::WorkerSessions::CallbackService {
       ToMessage(rpc_.dispatcher->config().least_poll, response->mutable_poll_interval());
       ToMessage(rpc_.dispatcher->config().lease_duration, response->mutable_lease_duration());
       return absl::OkStatus();
-    });
+    }, [request] { return absl::StrCat("workers/", request->worker()); });
   }
 
   ServerUnaryReactor* UpdateWorkerSession(CallbackServerContext* context, const wire::UpdateWorkerSessionRequest* request,
                                           wire::UpdateWorkerSessionResponse* response) override {
-    return RunOnPool(rpc_, Method::kUpdateWorkerSession, context, [this, request, response]() -> absl::Status {
+    return RunOnPool(rpc_, Method::kUpdateWorkerSession, context,
+                     [this, request, response](const Identity& identity) -> absl::Status {
+      if (absl::Status status = CheckWorker(identity, request->worker()); !status.ok()) return status;
       absl::StatusOr<WorkerReport> report = ReportOf(*request);
       if (!report.ok()) return report.status();
       absl::StatusOr<WorkerOrders> orders = rpc_.dispatcher->Update(*report);
@@ -88,6 +107,13 @@ class WorkerSessionsService : public wire::WorkerSessions::CallbackService {
 
  private:
   using LeasedMessage = wire::UpdateWorkerSessionResponse::Leased;
+
+  // With tokens a worker speaks for itself only.
+  absl::Status CheckWorker(const Identity& identity, const std::string& worker) const {
+    if (rpc_.tokens == nullptr || identity.principal == worker) return absl::OkStatus();
+    return WithDetail(absl::PermissionDeniedError(absl::StrCat("the token is for the worker ", identity.principal)),
+                      "NOT_PERMITTED", {{"role", "worker"}});
+  }
 
   absl::StatusOr<WorkerReport> ReportOf(const wire::UpdateWorkerSessionRequest& request) {
     for (const int count : {request.running_size(), request.finished_size(), request.free_devices_size()})
@@ -113,7 +139,7 @@ class WorkerSessionsService : public wire::WorkerSessions::CallbackService {
   void AddLease(uint32_t device, const storage::Lease& lease, LeasedMessage* out) {
     SetKey({lease.task.job, lease.task.index, lease.task.token}, out->mutable_key());
     out->set_device(device);
-    ToMessage(std::min(lease.deadline - absl::Now(), absl::Hours(24 * 30)), out->mutable_timeout());
+    ToMessage(std::min(lease.deadline - rpc_.dispatcher->config().clock(), absl::Hours(24 * 30)), out->mutable_timeout());
     if (lease.kind == kVerifyKind && !out->mutable_verify()->mutable_request()->ParseFromString(lease.spec))
       out->clear_verify();  // the worker reports a task that it does not know
   }

@@ -148,7 +148,7 @@ TaskRecord* MemoryJobStore::FindLeased(const LeaseKey& lease, TaskState repeated
   *end = {};
   if (*entry == nullptr || lease.task >= (*entry)->tasks.size()) return nullptr;
   TaskRecord& task = (*entry)->tasks[lease.task];
-  if (task.token != lease.token) return nullptr;
+  if (task.token != lease.token || task.worker != lease.worker) return nullptr;
   if (task.state == TaskState::kLeased) return &task;
   const bool requeued = repeated == TaskState::kFailed && task.state == TaskState::kQueued;
   if (task.state == repeated || requeued) end->outcome = Outcome::kRepeated;
@@ -199,11 +199,36 @@ absl::StatusOr<std::vector<LeaseKey>> MemoryJobStore::ExpireLeases(absl::Time no
     for (TaskRecord& task : entry.tasks) {
       if (expired.size() == static_cast<size_t>(limit)) return expired;
       if (task.state != TaskState::kLeased || task.lease_deadline >= now) continue;
-      expired.push_back({task.job, task.index, task.token});
+      expired.push_back({task.job, task.index, task.token, task.worker});
       EndAttempt(error, /*retry=*/true, now, not_before, &entry.job, &task, &entry.attempts);
     }
   }
   return expired;
+}
+
+absl::StatusOr<std::vector<LeaseKey>> MemoryJobStore::ReleaseLeases(std::string_view worker, absl::Time now,
+                                                                    const absl::Status& error) {
+  absl::MutexLock lock(&mutex_);
+  std::vector<LeaseKey> released;
+  for (auto& [sequence, entry] : jobs_) {
+    for (TaskRecord& task : entry.tasks) {
+      if (task.state != TaskState::kLeased || task.worker != worker) continue;
+      released.push_back({task.job, task.index, task.token, task.worker});
+      EndAttempt(error, /*retry=*/true, now, now, &entry.job, &task, &entry.attempts);
+    }
+  }
+  return released;
+}
+
+absl::Status MemoryJobStore::RestartLeases(absl::Time deadline, absl::Time not_before) {
+  absl::MutexLock lock(&mutex_);
+  for (auto& [sequence, entry] : jobs_) {
+    for (TaskRecord& task : entry.tasks) {
+      if (task.state == TaskState::kLeased) task.lease_deadline = ToMicros(deadline);
+      if (task.state == TaskState::kQueued) task.not_before = std::min(task.not_before, ToMicros(not_before));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> MemoryJobStore::FinishJob(std::string_view id, const JobEnd& end) {

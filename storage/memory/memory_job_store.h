@@ -28,6 +28,9 @@ class MemoryJobStore : public JobStore {
                                    absl::Time not_before) override;
   absl::StatusOr<std::vector<LeaseKey>> ExpireLeases(absl::Time now, const absl::Status& error, absl::Time not_before,
                                                      int limit) override;
+  absl::StatusOr<std::vector<LeaseKey>> ReleaseLeases(std::string_view worker, absl::Time now,
+                                                      const absl::Status& error) override;
+  absl::Status RestartLeases(absl::Time deadline, absl::Time not_before) override;
   absl::StatusOr<bool> FinishJob(std::string_view id, const JobEnd& end) override;
   absl::StatusOr<std::vector<std::string>> ListFinishable(int limit) override;
   absl::StatusOr<std::vector<std::string>> ListOverdue(absl::Time now, int limit) override;

@@ -148,6 +148,22 @@ constexpr const char* kMigrations[] = {
       UPDATE counters SET value = value - 1 WHERE name = 'finished_jobs';
     END;
     )sql",
+    R"sql(
+    CREATE TABLE enrolments (
+      digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
+      worker TEXT NOT NULL,
+      creator TEXT NOT NULL,
+      create_time_micros INTEGER NOT NULL,
+      expire_time_micros INTEGER NOT NULL,
+      uses_left INTEGER NOT NULL CHECK (uses_left >= 0)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE worker_tokens (
+      worker TEXT NOT NULL PRIMARY KEY,
+      digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
+      create_time_micros INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    )sql",
 };
 
 absl::Status ReadOwner(Connection& connection, bool* fresh) {

@@ -62,7 +62,9 @@ constexpr char kJobOfLease[] =
     " WHERE j.sequence = ?";
 constexpr char kRenew[] =
     "UPDATE tasks SET lease_deadline_micros = ? WHERE state = 1 AND task = ? AND token = ?"
-    " AND job = (SELECT sequence FROM jobs WHERE id = ?)";
+    " AND worker = ? AND job = (SELECT sequence FROM jobs WHERE id = ?)";
+constexpr char kRenewAll[] = "UPDATE tasks SET lease_deadline_micros = ? WHERE state = 1";
+constexpr char kWaitAtMost[] = "UPDATE tasks SET not_before_micros = ?1 WHERE state = 0 AND not_before_micros > ?1";
 constexpr char kCompleteTask[] =
     "UPDATE tasks SET state = 2, lease_deadline_micros = 9223372036854775807, result = ? WHERE job = ? AND task = ?";
 constexpr char kEndAttempt[] =
@@ -73,8 +75,11 @@ constexpr char kAddAttempt[] =
     " VALUES (?, ?, ?, ?, ?, ?, ?)";
 constexpr char kCloseTask[] = "UPDATE jobs SET open_tasks = open_tasks - 1 WHERE sequence = ? RETURNING open_tasks";
 constexpr char kExpired[] =
-    "SELECT t.job, t.task, t.token, j.id FROM tasks t JOIN jobs j ON j.sequence = t.job"
+    "SELECT t.task, t.token, t.worker, j.id FROM tasks t JOIN jobs j ON j.sequence = t.job"
     " WHERE t.state = 1 AND t.lease_deadline_micros < ? ORDER BY t.lease_deadline_micros LIMIT ?";
+constexpr char kHeldBy[] =
+    "SELECT t.task, t.token, t.worker, j.id FROM tasks t JOIN jobs j ON j.sequence = t.job"
+    " WHERE t.state = 1 AND t.worker = ?";
 constexpr char kFinishJob[] =
     "UPDATE jobs SET state = ?, end_time_micros = ?, error_code = ?, error = ?, open_tasks = 0 WHERE sequence = ?";
 constexpr char kSetResult[] = "UPDATE job_bodies SET result = ? WHERE job = ?";
@@ -159,6 +164,9 @@ class SqliteJobStore : public JobStore {
                                    absl::Time not_before) override;
   absl::StatusOr<std::vector<LeaseKey>> ExpireLeases(absl::Time now, const absl::Status& error, absl::Time not_before,
                                                      int limit) override;
+  absl::StatusOr<std::vector<LeaseKey>> ReleaseLeases(std::string_view worker, absl::Time now,
+                                                      const absl::Status& error) override;
+  absl::Status RestartLeases(absl::Time deadline, absl::Time not_before) override;
   absl::StatusOr<bool> FinishJob(std::string_view id, const JobEnd& end) override;
   absl::StatusOr<std::vector<std::string>> ListFinishable(int limit) override { return Ids(kFinishable, limit); }
   absl::StatusOr<std::vector<std::string>> ListOverdue(absl::Time now, int limit) override {
@@ -205,6 +213,10 @@ class SqliteJobStore : public JobStore {
   absl::StatusOr<bool> CloseTask(int64_t job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(db_.mutex());
   absl::StatusOr<bool> EndAttempt(int64_t job, const TaskRecord& task, const absl::Status& error, bool retry,
                                   absl::Time now, absl::Time not_before) ABSL_EXCLUSIVE_LOCKS_REQUIRED(db_.mutex());
+  // Ends the leases that a query of task, token, worker and job's id lists, as attempts to repeat.
+  template <typename... Args>
+  absl::StatusOr<std::vector<LeaseKey>> TakeBack(absl::Time now, const absl::Status& error, absl::Time not_before,
+                                                 const char* sql, const Args&... args);
 
   // How many jobs are open, counted once; this store alone opens and ends them.
   struct OpenJobs {
@@ -424,7 +436,7 @@ absl::StatusOr<std::vector<bool>> SqliteJobStore::RenewLeases(absl::Span<const L
   if (!transaction.ok()) return transaction.status();
   std::vector<bool> current;
   for (const LeaseKey& lease : leases) {
-    absl::Status status = db_.Run(kRenew, ToMicros(deadline), lease.task, lease.token, lease.job);
+    absl::Status status = db_.Run(kRenew, ToMicros(deadline), lease.task, lease.token, lease.worker, lease.job);
     if (!status.ok()) return status;
     current.push_back(db_.changes() != 0);
   }
@@ -449,7 +461,7 @@ absl::StatusOr<std::optional<TaskRecord>> SqliteJobStore::FindLeased(const Lease
       },
       *job, lease.task);
   if (!status.ok()) return status;
-  if (!task || task->token != lease.token) return std::nullopt;
+  if (!task || task->token != lease.token || task->worker != lease.worker) return std::nullopt;
   if (task->state == TaskState::kLeased) return task;
   const bool requeued = repeated == TaskState::kFailed && task->state == TaskState::kQueued;
   if (task->state == repeated || requeued) end->outcome = Outcome::kRepeated;
@@ -517,34 +529,54 @@ absl::StatusOr<TaskEnd> SqliteJobStore::FailTask(const LeaseKey& lease, const ab
   return TaskEnd{Outcome::kAccepted, *last};
 }
 
-absl::StatusOr<std::vector<LeaseKey>> SqliteJobStore::ExpireLeases(absl::Time now, const absl::Status& error,
-                                                                   absl::Time not_before, int limit) {
+template <typename... Args>
+absl::StatusOr<std::vector<LeaseKey>> SqliteJobStore::TakeBack(absl::Time now, const absl::Status& error,
+                                                               absl::Time not_before, const char* sql,
+                                                               const Args&... args) {
   absl::MutexLock lock(&db_.mutex());
-  std::vector<std::pair<int64_t, LeaseKey>> found;
+  std::vector<LeaseKey> leases;
   absl::Status status = db_.Query(
-      kExpired,
+      sql,
       [&](const Statement& row) {
-        found.push_back({row.Int(0), {std::string(row.Text(3)), static_cast<uint32_t>(row.Int(1)), row.Int(2)}});
+        leases.push_back({std::string(row.Text(3)), static_cast<uint32_t>(row.Int(0)), row.Int(1),
+                          std::string(row.Text(2))});
         return absl::OkStatus();
       },
-      ToMicros(now), limit);
+      args...);
   if (!status.ok()) return status;
-  std::vector<LeaseKey> expired;
-  if (found.empty()) return expired;
+  if (leases.empty()) return leases;
   absl::StatusOr<Transaction> transaction = db_.Begin();
   if (!transaction.ok()) return transaction.status();
-  for (auto& [job, lease] : found) {
-    int64_t sequence = 0;
+  for (const LeaseKey& lease : leases) {
+    int64_t job = 0;
     TaskEnd end;
-    const absl::StatusOr<std::optional<TaskRecord>> task = FindLeased(lease, TaskState::kFailed, &sequence, &end);
+    const absl::StatusOr<std::optional<TaskRecord>> task = FindLeased(lease, TaskState::kFailed, &job, &end);
     if (!task.ok()) return task.status();
-    if (!task->has_value()) continue;
+    if (!task->has_value()) return absl::DataLossError("a leased task is not in its job");
     const absl::StatusOr<bool> last = EndAttempt(job, **task, error, /*retry=*/true, now, not_before);
     if (!last.ok()) return last.status();
-    expired.push_back(std::move(lease));
   }
   if (status = db_.CommitDurably(*transaction); !status.ok()) return status;
-  return expired;
+  return leases;
+}
+
+absl::StatusOr<std::vector<LeaseKey>> SqliteJobStore::ExpireLeases(absl::Time now, const absl::Status& error,
+                                                                   absl::Time not_before, int limit) {
+  return TakeBack(now, error, not_before, kExpired, ToMicros(now), limit);
+}
+
+absl::StatusOr<std::vector<LeaseKey>> SqliteJobStore::ReleaseLeases(std::string_view worker, absl::Time now,
+                                                                    const absl::Status& error) {
+  return TakeBack(now, error, now, kHeldBy, worker);
+}
+
+absl::Status SqliteJobStore::RestartLeases(absl::Time deadline, absl::Time not_before) {
+  absl::MutexLock lock(&db_.mutex());
+  absl::StatusOr<Transaction> transaction = db_.Begin();
+  if (!transaction.ok()) return transaction.status();
+  if (absl::Status status = db_.Run(kRenewAll, ToMicros(deadline)); !status.ok()) return status;
+  if (absl::Status status = db_.Run(kWaitAtMost, ToMicros(not_before)); !status.ok()) return status;
+  return transaction->Commit();
 }
 
 absl::StatusOr<bool> SqliteJobStore::FinishJob(std::string_view id, const JobEnd& end) {

@@ -38,7 +38,8 @@ class AgentImpl : public Agent {
   AgentImpl(AgentConfig config, std::shared_ptr<grpc::Channel> channel)
       : config_(std::move(config)), stub_(worker::v1::WorkerSessions::NewStub(std::move(channel))) {
     for (const DeviceHandle& device : config_.devices)
-      slots_.push_back(std::make_unique<Slot>(device, config_.limits, [this] { Wake(); }));
+      slots_.push_back(
+          std::make_unique<Slot>(device, config_.limits, config_.runs_submitted_kernels, [this] { Wake(); }));
   }
 
   absl::Status Run() override;
@@ -85,6 +86,7 @@ absl::Status AgentImpl::OpenSession() {
   request.set_runs_submitted_kernels(config_.runs_submitted_kernels);
   for (const DeviceHandle& device : config_.devices) SetDevice(device.info, request.add_devices());
   grpc::ClientContext context;
+  if (!config_.token.empty()) context.AddMetadata("authorization", absl::StrCat("Bearer ", config_.token));
   context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTimeout));
   worker::v1::WorkerSession session;
   const absl::Status status = ToStatus(stub_->CreateWorkerSession(&context, request, &session));
@@ -106,6 +108,7 @@ absl::Status AgentImpl::Update() {
     if (state == Slot::State::kFree && takes_work) request.add_free_devices(static_cast<uint32_t>(i));
   }
   grpc::ClientContext context;
+  if (!config_.token.empty()) context.AddMetadata("authorization", absl::StrCat("Bearer ", config_.token));
   context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTimeout));
   worker::v1::UpdateWorkerSessionResponse response;
   const absl::Status status = ToStatus(stub_->UpdateWorkerSession(&context, request, &response));

@@ -20,6 +20,7 @@ struct AgentConfig {
   std::string version;
   std::vector<DeviceHandle> devices;      // one task at a time each
   bool runs_submitted_kernels = false;
+  std::string token;                      // sent with each call; empty: none
   ChildLimits limits;
   absl::Duration retry_interval = absl::Seconds(1);  // between attempts to reach the server
 };

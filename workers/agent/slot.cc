@@ -19,8 +19,9 @@ absl::Duration ToDuration(const google::protobuf::Duration& duration) {
 
 }  // namespace
 
-Slot::Slot(DeviceHandle device, const ChildLimits& limits, std::function<void()> on_end)
-    : device_(std::move(device)), limits_(limits), on_end_(std::move(on_end)), thread_([this] { Work(); }) {}
+Slot::Slot(DeviceHandle device, const ChildLimits& limits, bool runs_submitted_kernels, std::function<void()> on_end)
+    : device_(std::move(device)), limits_(limits), runs_submitted_kernels_(runs_submitted_kernels),
+      on_end_(std::move(on_end)), thread_([this] { Work(); }) {}
 
 Slot::~Slot() {
   cancelled_ = true;
@@ -71,7 +72,9 @@ worker::v1::TaskResult Slot::Execute(const worker::v1::UpdateWorkerSessionRespon
   worker::v1::TaskResult result;
   *result.mutable_key() = lease.key();
   absl::StatusOr<worker::v1::VerifyTaskResult> verified = absl::UnimplementedError("the worker is too old for this task");
-  if (lease.has_verify()) {
+  if (lease.has_verify() && !runs_submitted_kernels_) {
+    verified = absl::UnavailableError("the worker's operator does not let it run submitted kernels");
+  } else if (lease.has_verify()) {
     verified = RunInChildren(device_, lease.verify().request(), limits_, absl::Now() + ToDuration(lease.timeout()),
                              cancelled_, [this](uint64_t done, uint64_t total) {
                                absl::MutexLock lock(&mutex_);

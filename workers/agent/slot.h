@@ -16,8 +16,9 @@ namespace samebits::workers {
 // One device and the task that it runs. Thread-safe.
 class Slot {
  public:
-  // `on_end` is called on the slot's thread when a task has ended.
-  Slot(DeviceHandle device, const ChildLimits& limits, std::function<void()> on_end);
+  // `runs_submitted_kernels`: else such tasks end with an error here, whatever the server asks for. `on_end` is called
+  // on the slot's thread when a task has ended.
+  Slot(DeviceHandle device, const ChildLimits& limits, bool runs_submitted_kernels, std::function<void()> on_end);
   ~Slot();  // stops the task
 
   const DeviceInfo& device() const { return device_.info; }
@@ -39,6 +40,7 @@ class Slot {
 
   const DeviceHandle device_;
   const ChildLimits& limits_;
+  const bool runs_submitted_kernels_;
   const std::function<void()> on_end_;
   std::atomic<bool> cancelled_{false};
   mutable absl::Mutex mutex_;

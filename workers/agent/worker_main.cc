@@ -8,11 +8,16 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <thread>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "client/cpp/channel.h"
 #include "workers/agent/agent.h"
+#include "workers/agent/enrol.h"
 #include "workers/executor/cpu/cpu_executor.h"
 #include "workers/executor/cuda/cuda_executor.h"
 
@@ -28,8 +33,8 @@ cannot compute to the bit), and the GPUs that the NVIDIA driver shows. Kernels t
 --allow-submitted-kernels, each task in a child process with limits of time and memory.)";
 
 struct Options {
-  std::string server = "127.0.0.1:7433", id;
-  bool no_cpu = false, no_cuda = false, allow_submitted_kernels = false;
+  std::string server = "127.0.0.1:7433", id, tls_ca, tls_cert, tls_key, token_file, enrolment_file;
+  bool token_over_plaintext = false, no_cpu = false, no_cuda = false, allow_submitted_kernels = false;
   int cpu_sm = 0, cpu_slots = 1;
   double launch_seconds = 60;
   uint64_t task_memory_mib = 4096;
@@ -42,6 +47,17 @@ std::string HostName() {
 
 void AddOptions(CLI::App* app, Options* o) {
   app->add_option("--server", o->server, "Server to work for")->envname("SAMEBITS_SERVER")->type_name("HOST:PORT");
+  const auto file = [&](const char* name, std::string& value, const char* variable, const char* what) {
+    app->add_option(name, value, what)->envname(variable)->type_name("FILE");
+  };
+  file("--tls-ca", o->tls_ca, "SAMEBITS_TLS_CA", "Certificates that sign the server's; encrypts the connection");
+  file("--tls-cert", o->tls_cert, "SAMEBITS_TLS_CERT", "Certificate of this worker");
+  file("--tls-key", o->tls_key, "SAMEBITS_TLS_KEY", "Its key");
+  file("--token-file", o->token_file, "SAMEBITS_TOKEN_FILE", "Holds this worker's token");
+  file("--enrolment", o->enrolment_file, "SAMEBITS_ENROLMENT_FILE",
+       "Holds an enrolment (samebits fleet enrol), with which the token file is made where there is none");
+  app->add_flag("--token-over-plaintext", o->token_over_plaintext,
+                "Send the token without encryption to another machine");
   app->add_option("--id", o->id, "Name of this worker; default: the host's name")->type_name("NAME");
   app->add_flag("--allow-submitted-kernels", o->allow_submitted_kernels, "Run kernels that users submit");
   app->add_flag("--no-cpu", o->no_cpu, "Leave out the CPU");
@@ -82,21 +98,58 @@ AgentConfig ConfigOf(const Options& options) {
   return config;
 }
 
+absl::StatusOr<std::string> ReadTokenFile(const std::string& path) {
+  client::ClientOptions file;
+  file.token_file = path;
+  return client::ReadToken(file);
+}
+
+int Fail(const absl::Status& status) {
+  std::fprintf(stderr, "samebits-worker: error: %s\n", std::string(status.message()).c_str());
+  return 2;
+}
+
+// A channel to the server, and the worker's token, which is made with the enrolment where there is none yet.
+absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const Options& options, AgentConfig* config) {
+  client::ClientOptions connection;
+  connection.target = options.server;
+  connection.tls_ca = options.tls_ca;
+  connection.tls_cert = options.tls_cert;
+  connection.tls_key = options.tls_key;
+  connection.token_file = options.token_file;
+  connection.token_over_plaintext = options.token_over_plaintext;
+  if (!options.enrolment_file.empty() && options.token_file.empty())
+    return absl::InvalidArgumentError("--enrolment needs --token-file, where the worker keeps its token");
+  const auto credentials = client::MakeCredentials(connection);
+  if (!credentials.ok())
+    return absl::InvalidArgumentError(absl::StrReplaceAll(
+        credentials.status().message(), {{"tls_ca", "--tls-ca"}, {"token_over_plaintext", "--token-over-plaintext"}}));
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetMaxSendMessageSize(-1);
+  auto channel = grpc::CreateCustomChannel(options.server, *credentials, arguments);
+  if (!options.enrolment_file.empty()) {
+    const absl::StatusOr<std::string> enrolment = ReadTokenFile(options.enrolment_file);
+    if (!enrolment.ok()) return enrolment.status();
+    const absl::Status status = Enrol(channel, config->worker, *enrolment, options.token_file);
+    if (!status.ok()) return status;
+  }
+  absl::StatusOr<std::string> token = ReadTokenFile(options.token_file);
+  if (!token.ok()) return token.status();
+  config->token = *std::move(token);
+  return channel;
+}
+
 int Work(const Options& options) {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int s : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&signals, s);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // threads started from here inherit it
-  const AgentConfig config = ConfigOf(options);
-  if (config.devices.empty()) {
-    std::fputs("samebits-worker: error: no device to work with\n", stderr);
-    return 2;
-  }
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(-1);
-  arguments.SetMaxSendMessageSize(-1);
-  const auto agent =
-      MakeAgent(config, grpc::CreateCustomChannel(options.server, grpc::InsecureChannelCredentials(), arguments));
+  AgentConfig config = ConfigOf(options);
+  if (config.devices.empty()) return Fail(absl::InvalidArgumentError("no device to work with"));
+  const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = Connect(options, &config);
+  if (!channel.ok()) return Fail(channel.status());
+  const auto agent = MakeAgent(config, *channel);
   std::printf("samebits-worker %s, worker %s for %s, devices: %zu\n", SAMEBITS_VERSION, config.worker.c_str(),
               options.server.c_str(), config.devices.size());
   std::fflush(stdout);
@@ -108,9 +161,7 @@ int Work(const Options& options) {
   const absl::Status status = agent->Run();
   pthread_kill(stopper.native_handle(), SIGUSR1);
   stopper.join();
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "samebits-worker: error: %s\n", std::string(status.message()).c_str());
-  return absl::IsAborted(status) || absl::IsInvalidArgument(status) ? 2 : 4;
+  return status.ok() ? 0 : Fail(status);
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 """The calls of samebits.v1.KernelService."""
 
+import ipaddress
+import os
+import pathlib
 import random
 import time
 from typing import Any, Iterable, Iterator, Optional, Tuple
@@ -27,21 +30,75 @@ def _is_retryable(error: SamebitsError) -> bool:
     return error.code == Code.UNAVAILABLE or error.reason == "QUEUE_FULL"
 
 
+def _read(path: Optional[str], variable: str) -> bytes:
+    """The file's content; empty where neither the path nor the variable names one."""
+    path = os.environ.get(variable, "") if path is None else path
+    if not path:
+        return b""
+    try:
+        content = pathlib.Path(path).read_bytes()
+    except OSError as error:
+        raise make_error(Code.INVALID_ARGUMENT, f"{path}: cannot be read: {error.strerror}") from None
+    if not content.strip():
+        raise make_error(Code.INVALID_ARGUMENT, f"{path}: is empty")
+    return content
+
+
+def _channel_credentials(grpc: Any, tls_ca: Optional[str], tls_cert: Optional[str], tls_key: Optional[str]) -> Any:
+    """None for a channel without encryption."""
+    ca = _read(tls_ca, "SAMEBITS_TLS_CA")
+    cert, key = _read(tls_cert, "SAMEBITS_TLS_CERT"), _read(tls_key, "SAMEBITS_TLS_KEY")
+    if bool(cert) != bool(key) or (cert and not ca):
+        raise make_error(Code.INVALID_ARGUMENT, "a client certificate needs its key, and the server's CA")
+    if not ca:
+        return None
+    return grpc.ssl_channel_credentials(ca, key or None, cert or None)
+
+
+def _is_loopback(target: str) -> bool:
+    """Whether a target surely stays on this machine."""
+    if target.startswith("unix:"):
+        return True
+    host = target.rpartition(":")[0] or target
+    try:
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
 class Client:
     """Asks a server. Thread-safe. Calls block for up to `timeout` seconds, retries included.
 
     UNAVAILABLE and a full queue are retried with exponential backoff, up to `max_attempts` calls. Failures raise
-    SamebitsError. `channel` replaces the plaintext channel to `target`.
+    SamebitsError.
+
+    `tls_ca` is a file with the certificates that sign the server's, and makes the channel encrypted; `tls_cert` and
+    `tls_key` are files that show who the client is; `token_file` holds the token that the server asks for. None stands
+    for $SAMEBITS_TLS_CA, $SAMEBITS_TLS_CERT, $SAMEBITS_TLS_KEY and $SAMEBITS_TOKEN_FILE, "" for none. A token goes
+    without encryption to another machine only with `token_over_plaintext`. `channel` replaces the channel to `target`.
     """
 
-    def __init__(self, target: str = "127.0.0.1:7433", *, timeout: float = 60.0, max_attempts: int = 5, channel: Any = None):
+    def __init__(self, target: str = "127.0.0.1:7433", *, timeout: float = 60.0, max_attempts: int = 5, channel: Any = None,
+                 tls_ca: Optional[str] = None, tls_cert: Optional[str] = None, tls_key: Optional[str] = None,
+                 token_file: Optional[str] = None, token_over_plaintext: bool = False):
         import grpc
 
         from samebits.v1 import kernel_service_pb2_grpc
 
         options = [("grpc.max_receive_message_length", 256 << 20), ("grpc.max_send_message_length", -1)]
         self._rpc_error = grpc.RpcError
-        self._channel = channel or grpc.insecure_channel(target, options=options)
+        credentials = _channel_credentials(grpc, tls_ca, tls_cert, tls_key)
+        token = _read(token_file, "SAMEBITS_TOKEN_FILE").decode().strip()
+        if token and not (credentials or channel or token_over_plaintext or _is_loopback(target)):
+            raise make_error(Code.INVALID_ARGUMENT, f"the token would go to {target} without encryption: give tls_ca, or "
+                             "set token_over_plaintext if everyone on that network may read it")
+        self._metadata = (("authorization", f"Bearer {token}"),) if token else ()
+        if channel is not None:
+            self._channel = channel
+        elif credentials is not None:
+            self._channel = grpc.secure_channel(target, credentials, options=options)
+        else:
+            self._channel = grpc.insecure_channel(target, options=options)
         self._stub = kernel_service_pb2_grpc.KernelServiceStub(self._channel)
         self._timeout = timeout
         self._max_attempts = max_attempts
@@ -120,7 +177,7 @@ class Client:
 
         signatures, errors, ended = {}, {}, False
         try:
-            for response in self._stub.PartitionKernels(requests()):
+            for response in self._stub.PartitionKernels(requests(), metadata=self._metadata):
                 if response.HasField("partition"):
                     ended = True
                     continue
@@ -141,7 +198,7 @@ class Client:
         deadline = time.monotonic() + self._timeout
         for attempt in range(1, self._max_attempts + 1):
             try:
-                return method(request, timeout=max(0.0, deadline - time.monotonic()))
+                return method(request, timeout=max(0.0, deadline - time.monotonic()), metadata=self._metadata)
             except self._rpc_error as rpc_error:
                 error = _error(rpc_error)
             pause = min(5.0, 0.1 * 2 ** (attempt - 1)) * random.uniform(0.5, 1.0)

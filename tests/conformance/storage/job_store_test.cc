@@ -80,7 +80,9 @@ class JobStoreTest : public testing::TestWithParam<bool> {
     EXPECT_TRUE(leases.ok()) << leases.status();
     return leases.ok() ? *std::move(leases) : std::vector<Lease>();
   }
-  static LeaseKey Key(const Lease& lease) { return {lease.task.job, lease.task.index, lease.task.token}; }
+  static LeaseKey Key(const Lease& lease) {
+    return {lease.task.job, lease.task.index, lease.task.token, lease.task.worker};
+  }
   TaskRecord Task(const std::string& job, size_t index = 0) { return store_->GetTasks(job)->at(index); }
 
   const absl::Time start_ = absl::FromUnixMicros(1'700'000'000'123'456);
@@ -294,10 +296,57 @@ TEST_P(JobStoreTest, ExpiryUsesUpAttempts) {
 TEST_P(JobStoreTest, RenewalKeepsALease) {
   Create(Job("j"));
   const auto lease = Take({"cpu"})[0];
-  EXPECT_THAT(*store_->RenewLeases({Key(lease), {"j", 0, lease.task.token + 1}, {"j", 9, 1}}, At(50)),
+  EXPECT_THAT(*store_->RenewLeases({Key(lease), {"j", 0, lease.task.token + 1, "w"}, {"j", 9, 1, "w"}}, At(50)),
               ElementsAre(true, false, false));
   EXPECT_THAT(*store_->ExpireLeases(At(49), absl::InternalError("x"), At(49), 10), IsEmpty());
   EXPECT_EQ(Task("j").lease_deadline, At(50));
+}
+
+TEST_P(JobStoreTest, ALeaseIsItsHoldersAlone) {
+  Create(Job("j"));
+  LeaseKey key = Key(Take({"cpu"})[0]);
+  for (const char* other : {"v", "", "W", "w "}) {
+    key.worker = other;
+    EXPECT_THAT(*store_->RenewLeases({key}, At(50)), ElementsAre(false)) << other;
+    EXPECT_EQ(store_->CompleteTask(key, "forged")->outcome, Outcome::kStale) << other;
+    EXPECT_EQ(store_->FailTask(key, absl::InternalError("x"), false, At(2), At(2))->outcome, Outcome::kStale) << other;
+  }
+  key.worker = "w";
+  EXPECT_EQ(store_->CompleteTask(key, "good")->outcome, Outcome::kAccepted);
+  EXPECT_EQ(Task("j").result, "good");
+}
+
+TEST_P(JobStoreTest, ReleasesTheLeasesOfOneWorker) {
+  Create(Job("j"), {"cpu", "cpu", "cpu"}, 2);
+  const auto own = Take({"cpu"}, 2, 1, "w");
+  const auto other = Take({"cpu"}, 1, 1, "v");
+  const absl::Status cause = absl::UnavailableError("restarted");
+  const auto released = store_->ReleaseLeases("w", At(3), cause);
+  ASSERT_EQ(released->size(), 2);
+  EXPECT_EQ((*released)[0].worker, "w");
+  EXPECT_EQ(store_->CompleteTask(Key(own[0]), "late")->outcome, Outcome::kStale);
+  EXPECT_THAT(*store_->RenewLeases({Key(other[0])}, At(50)), ElementsAre(true));
+  EXPECT_EQ(store_->GetAttempts("j")->at(0).error, "restarted");
+  EXPECT_THAT(*store_->ReleaseLeases("w", At(3), cause), IsEmpty());
+  EXPECT_EQ(Take({"cpu"}, 5, 3, "v").size(), 2);  // at once
+  EXPECT_EQ(store_->ReleaseLeases("v", At(4), cause)->size(), 3);
+  EXPECT_EQ(Task("j", 0).state, TaskState::kFailed);  // attempts are used up
+  EXPECT_EQ(Task("j", 2).state, TaskState::kQueued);
+}
+
+TEST_P(JobStoreTest, LeasesStartAnewAndNobodyWaitsTooLong) {
+  Create(Job("j"), {"cpu", "cpu", "gpu"}, 5);
+  const auto held = Take({"cpu"}, 1, 1)[0];
+  const auto failed = Take({"cpu"}, 1, 1)[0];
+  ASSERT_TRUE(store_->FailTask(Key(failed), absl::UnavailableError("x"), true, At(2), At(900)).ok());
+  ASSERT_TRUE(store_->RestartLeases(At(40), At(30)).ok());
+  EXPECT_EQ(Task("j", 0).lease_deadline, At(40));
+  EXPECT_EQ(Task("j", 0).token, held.task.token);
+  EXPECT_EQ(Task("j", 1).not_before, At(30));
+  EXPECT_LT(Task("j", 2).not_before, At(30));  // as it was
+  EXPECT_EQ(Task("j", 1).lease_deadline, kNever);
+  EXPECT_THAT(*store_->ExpireLeases(At(39), absl::InternalError("x"), At(39), 10), IsEmpty());
+  EXPECT_EQ(store_->CompleteTask(Key(held), "good")->outcome, Outcome::kAccepted);
 }
 
 TEST_P(JobStoreTest, AJobEndsOnce) {

@@ -30,7 +30,8 @@ std::string ReadAll(const std::string& path) {
 pid_t Spawn(const std::vector<std::string>& arguments, const std::string& folder, const char* binary = kBinary) {
   const pid_t pid = fork();
   if (pid != 0) return pid;
-  for (const char* name : {"SAMEBITS_SERVER", "SAMEBITS_DATA", "NO_COLOR"}) unsetenv(name);
+  for (const char* name : {"SAMEBITS_SERVER", "SAMEBITS_DATA", "SAMEBITS_TLS_CA", "SAMEBITS_TLS_CERT", "SAMEBITS_TLS_KEY",
+                           "SAMEBITS_TOKEN_FILE", "SAMEBITS_ENROLMENT_FILE", "NO_COLOR"}) unsetenv(name);
   const int in = open((folder + "/in").c_str(), O_RDONLY);
   const int out = open((folder + "/out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   const int err = open((folder + "/err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -80,9 +81,11 @@ std::string Folder::Write(const std::string& name, const std::string& content) c
   return path;
 }
 
-ServerProcess::ServerProcess(const std::string& folder) {
+ServerProcess::ServerProcess(const std::string& folder, const std::vector<std::string>& more) {
   streams_.Write("in", "");
-  pid_ = Spawn({"serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--data", folder}, streams_.path());
+  std::vector<std::string> words = {"serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--data", folder};
+  words.insert(words.end(), more.begin(), more.end());
+  pid_ = Spawn(words, streams_.path());
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (std::chrono::steady_clock::now() < deadline) {
     const std::string out = ReadAll(streams_.path() + "/out");
@@ -100,11 +103,18 @@ int ServerProcess::Stop() { return End(SIGTERM); }
 
 void ServerProcess::Kill() { End(SIGKILL); }
 
-WorkerProcess::WorkerProcess(const std::string& server, const std::string& id) {
+std::string ServerProcess::log() const { return ReadAll(streams_.path() + "/err"); }
+
+WorkerProcess::WorkerProcess(const std::string& server, const std::string& id, const std::vector<std::string>& more,
+                             const std::vector<std::string>& ask) {
   streams_.Write("in", "");
-  pid_ = Spawn({"--server", server, "--id", id, "--no-cuda", "--allow-submitted-kernels"}, streams_.path(), kWorker);
+  std::vector<std::string> words = {"--server", server, "--id", id, "--no-cuda", "--allow-submitted-kernels"};
+  words.insert(words.end(), more.begin(), more.end());
+  pid_ = Spawn(words, streams_.path(), kWorker);
+  words = {"fleet", id, "--server", server};
+  words.insert(words.end(), ask.begin(), ask.end());
   for (int i = 0; i < 300; ++i)
-    if (RunSamebits({"fleet", id, "--server", server}).exit_code == 0) return;
+    if (RunSamebits(words).exit_code == 0) return;
   ADD_FAILURE() << "the worker did not start: " << ReadAll(streams_.path() + "/err");
 }
 
@@ -112,8 +122,14 @@ WorkerProcess::~WorkerProcess() {
   if (pid_ > 0) Stop();
 }
 
+std::string WorkerProcess::log() const { return ReadAll(streams_.path() + "/out") + ReadAll(streams_.path() + "/err"); }
+
 int WorkerProcess::Stop() {
   kill(pid_, SIGTERM);
+  return Await();
+}
+
+int WorkerProcess::Await() {
   const int code = Wait(pid_);
   pid_ = -1;
   return code;

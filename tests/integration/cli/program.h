@@ -36,8 +36,8 @@ class Folder {
 // A server on free ports of loopback, stopped with the object.
 class ServerProcess {
  public:
-  // Data in `folder`; waits until it answers. A failed start is a failed test.
-  explicit ServerProcess(const std::string& folder);
+  // Data in `folder`, `more` options; waits until it answers. A failed start is a failed test.
+  explicit ServerProcess(const std::string& folder, const std::vector<std::string>& more = {});
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;
@@ -48,6 +48,8 @@ class ServerProcess {
   int Stop();
   // SIGKILL.
   void Kill();
+  // Standard error so far.
+  std::string log() const;
 
  private:
   int End(int signal);
@@ -59,13 +61,18 @@ class ServerProcess {
 // A worker of a server, with this machine's CPU only, stopped with the object.
 class WorkerProcess {
  public:
-  // Waits until the server knows it. A failed start is a failed test.
-  WorkerProcess(const std::string& server, const std::string& id);
+  // `more` options; waits until the server, asked with the options `ask`, knows it. A failed start is a failed test.
+  WorkerProcess(const std::string& server, const std::string& id, const std::vector<std::string>& more = {},
+                const std::vector<std::string>& ask = {});
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
   // SIGTERM; the exit code.
   int Stop();
+  // Waits until it ends by itself; the exit code.
+  int Await();
+  // Both its streams so far.
+  std::string log() const;
 
  private:
   const Folder streams_;

@@ -77,6 +77,14 @@ class DispatcherTest : public testing::Test {
   static storage::LeaseKey Key(const storage::Lease& lease) {
     return {lease.task.job, lease.task.index, lease.task.token};
   }
+  // Lets the time pass as a server sees it that is there all along.
+  void Pass(absl::Duration time) {
+    dispatcher_->Tick();
+    for (const absl::Duration step = config_.lease_duration / 3; time > absl::ZeroDuration(); time -= step) {
+      now_ += std::min(time, step);
+      dispatcher_->Tick();
+    }
+  }
   JobView Get(const std::string& id) { return *dispatcher_->Get(id); }
   static std::string Reason(const absl::Status& status) {
     const auto detail = GetErrorDetail(status);
@@ -120,17 +128,78 @@ TEST_F(DispatcherTest, AResultReportedTwiceCountsOnce) {
   EXPECT_EQ(Get(id).job.result, "result 0;");
 }
 
+TEST_F(DispatcherTest, ARestartedWorkersTasksAreQueuedAtOnce) {
+  const std::string id = Submit(Request());
+  const int64_t before = Session("w");
+  const storage::LeaseKey lease = Key(Call("w", before).leased[0].second);
+  const int64_t after = Session("w");
+  EXPECT_EQ(Get(id).tasks[0].state, TaskState::kQueued);
+  EXPECT_EQ(Get(id).attempts[0].error, "the worker has started anew");
+  const WorkerOrders again = Call("w", after, true, {}, {{lease, {}, "late"}});
+  ASSERT_THAT(again.leased, SizeIs(1));
+  Session("v");  // another worker's session releases nothing
+  EXPECT_EQ(Get(id).tasks[0].state, TaskState::kLeased);
+  Session("w");  // the last attempt
+  dispatcher_->Tick();
+  EXPECT_EQ(Get(id).job.state, JobState::kFailed);
+}
+
+TEST_F(DispatcherTest, AResultOfAnothersLeaseCountsNothing) {
+  const std::string id = Submit(Request());
+  const int64_t holder = Session("w"), other = Session("v");
+  const storage::LeaseKey lease = Key(Call("w", holder).leased[0].second);
+  EXPECT_THAT(Call("v", other, false, {{lease, {9, 9}}}, {{lease, {}, "forged"}}).revoked, SizeIs(1));
+  Call("v", other, false, {}, {{lease, absl::InternalError("forged"), ""}});
+  EXPECT_EQ(Get(id).tasks[0].state, TaskState::kLeased);
+  EXPECT_EQ(Get(id).progress[0].total, 0);
+  Call("w", holder, false, {}, {{lease, {}, "own"}});
+  dispatcher_->Tick();
+  EXPECT_EQ(Get(id).job.result, "own;");
+}
+
+TEST_F(DispatcherTest, LeasesGetTheirFullTimeAfterAnAbsence) {
+  for (const absl::Duration jump : {absl::Hours(10), -absl::Hours(10), config_.lease_duration}) {
+    Submission submission = Request();
+    submission.timeout = absl::Hours(100);
+    const std::string id = Submit(submission);
+    const int64_t session = Session("w");
+    const storage::LeaseKey lease = Key(Call("w", session).leased[0].second);
+    Pass(absl::Seconds(1));
+    now_ += jump;
+    Pass(config_.lease_duration - absl::Seconds(1));
+    EXPECT_EQ(Get(id).tasks[0].state, TaskState::kLeased) << jump;
+    Pass(absl::Seconds(2));
+    EXPECT_EQ(Get(id).tasks[0].state, TaskState::kQueued) << jump;
+    Call("w", session, false, {}, {{lease, {}, "late"}});
+    Pass(config_.retry_delay);
+    const WorkerOrders again = Call("w", session);
+    ASSERT_THAT(again.leased, SizeIs(1)) << jump;
+    Call("w", session, false, {}, {{Key(again.leased[0].second), {}, "good"}});
+    dispatcher_->Tick();
+    EXPECT_EQ(Get(id).job.result, "good;") << jump;
+  }
+}
+
+TEST_F(DispatcherTest, ATaskDoesNotWaitForAClockThatWasSetBack) {
+  const std::string id = Submit(Request());
+  const int64_t session = Session("w");
+  const storage::LeaseKey lease = Key(Call("w", session).leased[0].second);
+  Pass(absl::Seconds(1));
+  Call("w", session, false, {}, {{lease, absl::UnavailableError("busy"), ""}});
+  now_ -= absl::Hours(10);
+  Pass(config_.retry_delay);
+  EXPECT_THAT(Call("w", session).leased, SizeIs(1));
+}
+
 TEST_F(DispatcherTest, ALostWorkersTaskGoesToAnother) {
   const std::string id = Submit(Request());
   const int64_t lost = Session("lost"), other = Session("other");
   const storage::LeaseKey lease = Key(Call("lost", lost).leased[0].second);
-  now_ += config_.lease_duration - absl::Seconds(1);
+  Pass(config_.lease_duration - absl::Seconds(1));
   Call("lost", lost, false, {{lease, {}}});  // renews
-  now_ += config_.lease_duration - absl::Seconds(1);
-  dispatcher_->Tick();
+  Pass(config_.lease_duration - absl::Seconds(1));
   EXPECT_EQ(Get(id).tasks[0].state, TaskState::kLeased);
-  now_ += absl::Seconds(2);
-  dispatcher_->Tick();
+  Pass(absl::Seconds(2));
   EXPECT_THAT(Call("other", other).leased, IsEmpty());  // not at once
   now_ += config_.retry_delay;
   const WorkerOrders orders = Call("other", other);

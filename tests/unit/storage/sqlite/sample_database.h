@@ -65,7 +65,9 @@ class SampleDatabase : public testing::Test {
     EXPECT_EQ(leases->size(), 1);
     return leases->at(0);
   }
-  static LeaseKey Key(const Lease& lease) { return {lease.task.job, lease.task.index, lease.task.token}; }
+  static LeaseKey Key(const Lease& lease) {
+    return {lease.task.job, lease.task.index, lease.task.token, lease.task.worker};
+  }
 
   // Jobs: 1 done, 2 failed with a retried attempt, 3 cancelled, 4 leased, 5 queued.
   void Fill() {

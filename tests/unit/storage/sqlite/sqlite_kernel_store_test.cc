@@ -139,10 +139,11 @@ TEST_F(SqliteKernelStoreTest, ReportsAFolderThatDoesNotExist) {
   EXPECT_THAT(std::string(store.status().message()), HasSubstr("No such file or directory"));
 }
 
-// What the second version of the schema added.
+// What the versions of the schema after the first added.
 constexpr char kDropJobs[] =
     "DROP TABLE reproducers; DROP TABLE task_attempts; DROP TABLE tasks; DROP TABLE job_bodies; DROP TABLE jobs;"
-    " DROP TABLE workers; DROP TABLE counters; DELETE FROM schema_migrations WHERE version = 2;";
+    " DROP TABLE workers; DROP TABLE counters; DROP TABLE enrolments; DROP TABLE worker_tokens;"
+    " DELETE FROM schema_migrations WHERE version > 1;";
 
 TEST_F(SqliteKernelStoreTest, BringsTheFirstVersionToTheLatest) {
   Fill(3);

@@ -1,0 +1,99 @@
+#include "server/auth/roles.h"
+
+namespace samebits::server {
+namespace {
+
+constexpr std::string_view kNames[] = {"viewer", "submitter", "worker", "admin", "enrolment"};
+
+// The least role of people that may call a method; kWorker and kEnrolment where only those may.
+Role LeastRole(Method method) {
+  switch (method) {
+    case Method::kGetKernel:
+    case Method::kListKernels:
+    case Method::kComputeKernelSignature:
+    case Method::kCompareKernels:
+    case Method::kExplainDifference:
+    case Method::kPartitionKernels:
+    case Method::kGetOperation:
+    case Method::kListOperations:
+    case Method::kWaitOperation:
+    case Method::kWatchOperation:
+    case Method::kGetWorker:
+    case Method::kListWorkers:
+    case Method::kListDevices:
+    case Method::kListReproducers:
+    case Method::kGetReproducer:
+      return Role::kViewer;
+    case Method::kRegisterKernel:
+    case Method::kVerifyKernels:
+    case Method::kCancelOperation:
+      return Role::kSubmitter;
+    case Method::kCreateWorkerSession:
+    case Method::kUpdateWorkerSession:
+      return Role::kWorker;
+    case Method::kEnrolWorker:
+      return Role::kEnrolment;
+    case Method::kDeleteKernel:
+    case Method::kDeleteOperation:
+    case Method::kDeleteReproducer:
+    case Method::kDrainWorker:
+    case Method::kCreateEnrolment:
+    case Method::kRevokeWorker:
+      return Role::kAdmin;
+  }
+  return Role::kAdmin;
+}
+
+bool IsPerson(Role role) { return role != Role::kWorker && role != Role::kEnrolment; }
+
+}  // namespace
+
+std::string_view RoleName(Role role) { return kNames[static_cast<int>(role)]; }
+
+std::optional<Role> ParseRole(std::string_view name) {
+  for (const Role role : {Role::kViewer, Role::kSubmitter, Role::kWorker, Role::kAdmin})
+    if (name == RoleName(role)) return role;
+  return std::nullopt;
+}
+
+bool MayCall(Role role, Method method) {
+  const Role least = LeastRole(method);
+  return IsPerson(least) && IsPerson(role) ? role >= least : role == least;
+}
+
+bool IsMutation(Method method) {
+  switch (method) {
+    case Method::kRegisterKernel:
+    case Method::kDeleteKernel:
+    case Method::kVerifyKernels:
+    case Method::kCancelOperation:
+    case Method::kDeleteOperation:
+    case Method::kDeleteReproducer:
+    case Method::kDrainWorker:
+    case Method::kCreateWorkerSession:
+    case Method::kCreateEnrolment:
+    case Method::kRevokeWorker:
+    case Method::kEnrolWorker:
+      return true;
+    case Method::kGetKernel:
+    case Method::kListKernels:
+    case Method::kComputeKernelSignature:
+    case Method::kCompareKernels:
+    case Method::kExplainDifference:
+    case Method::kPartitionKernels:
+    case Method::kGetOperation:
+    case Method::kListOperations:
+    case Method::kWaitOperation:
+    case Method::kWatchOperation:
+    case Method::kGetWorker:
+    case Method::kListWorkers:
+    case Method::kListDevices:
+    case Method::kListReproducers:
+    case Method::kGetReproducer:
+    case Method::kUpdateWorkerSession:  // a heartbeat; what came of the tasks is in the database
+      return false;
+  }
+  return true;
+}
+
+}  // namespace samebits::server
