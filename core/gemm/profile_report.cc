@@ -228,6 +228,17 @@ std::string ToText(const ProfileComparison& c) {
   return text;
 }
 
+namespace {
+
+// The defect, and the command that shows it on a machine with that library.
+void AppendDefect(const ArchProfile& profile, const GemmProblem& p, int64_t summed_k, std::string* text) {
+  absl::StrAppend(text, "DEFECT: ", p.m, " x ", p.n, " x ", p.k, ", ", TypesText(p), ", layout ", ToText(p.layout), ": elements ",
+                  summed_k, " to ", p.k - 1, " are not summed\n  samebits gemm probe --types ", TypesText(p), " --layout ",
+                  ToText(p.layout), " --m ", p.m, " --n ", p.n, " --k ", p.k, " --workspace ", profile.workspace_bytes, "\n");
+}
+
+}  // namespace
+
 std::string Summarise(const ArchProfile& p) {
   std::string text = absl::StrFormat("%s (sm_%d, %d multiprocessors), %s %d, driver %s, workspace %d bytes\n", p.device, p.sm,
                                      p.multiprocessors, p.library, p.library_version, p.driver, p.workspace_bytes);
@@ -246,6 +257,11 @@ std::string Summarise(const ArchProfile& p) {
     absl::StrAppendFormat(&text, "%-26s %8d %10d %12d %8d %8d %12d %10d\n",
                           absl::StrCat(TypesText(problem), " ", ToText(problem.layout)), t.shapes, t.explained, t.unexplained,
                           t.defects, by_rule, t.outputs, scanned);
+  }
+  for (const auto& [kind, section] : p.sections) {
+    for (const ProfileShape& s : section.shapes) {
+      if (s.explained && s.summed_k < s.k) AppendDefect(p, kind.At(s.m, s.n, s.k), s.summed_k, &text);
+    }
   }
   return text;
 }

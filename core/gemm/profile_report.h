@@ -56,7 +56,7 @@ struct ProfileComparison {
 ProfileComparison Compare(const ArchProfile& before, const ArchProfile& after);
 std::string ToText(const ProfileComparison& comparison);
 
-// For people: identity, rules, coverage and validation.
+// For people: identity, rules, coverage, validation, and the library's defects, each with the command that shows it.
 std::string Summarise(const ArchProfile& profile);
 
 }  // namespace samebits::gemm

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/gemm/profile.h"
+#include "core/gemm/profile_report.h"
 #include "core/gemm/simulated_cost_model.h"
 
 namespace samebits::gemm {
@@ -90,6 +90,9 @@ TEST_F(SurveyTest, ADroppedTailIsADefectOfTheShape) {
   const auto described = Describe(profile, p);
   ASSERT_TRUE(described.ok());
   EXPECT_EQ(described->summed_k, p.k - 8);
+  const std::string summary = Summarise(profile);
+  EXPECT_NE(summary.find("elements 7168 to 7175 are not summed"), std::string::npos) << summary;
+  EXPECT_NE(summary.find("samebits gemm probe --types f16,f16,f32,f16 --layout TN --m 40 --n 64 --k 7176"), std::string::npos);
 }
 
 TEST_F(SurveyTest, ProfilesParseBack) {
