@@ -29,6 +29,7 @@
 #include "server/metrics/metrics.h"
 #include "server/registry/checker_backend.h"
 #include "server/registry/registry.h"
+#include "server/rpc/arch_profile_service.h"
 #include "server/rpc/call_gate.h"
 #include "server/rpc/job_services.h"
 #include "server/rpc/kernel_service.h"
@@ -42,6 +43,11 @@
 #include "storage/sqlite/sqlite_job_store.h"
 #include "storage/sqlite/sqlite_kernel_store.h"
 #include "storage/sqlite/sqlite_token_store.h"
+#include "storage/memory/memory_profile_store.h"
+#include "storage/sqlite/sqlite_fleet_store.h"
+#include "storage/sqlite/sqlite_job_store.h"
+#include "storage/sqlite/sqlite_kernel_store.h"
+#include "storage/sqlite/sqlite_profile_store.h"
 
 namespace samebits::server {
 namespace {
@@ -91,6 +97,7 @@ struct Stores {
   std::unique_ptr<storage::JobStore> jobs;
   std::unique_ptr<storage::FleetStore> fleet;
   std::unique_ptr<storage::TokenStore> tokens;
+  std::unique_ptr<storage::ProfileStore> profiles;
 };
 
 absl::StatusOr<Stores> OpenStores(const ServerConfig& config) {
@@ -100,6 +107,7 @@ absl::StatusOr<Stores> OpenStores(const ServerConfig& config) {
     stores.jobs = std::make_unique<storage::MemoryJobStore>();
     stores.fleet = std::make_unique<storage::MemoryFleetStore>();
     stores.tokens = std::make_unique<storage::MemoryTokenStore>();
+    stores.profiles = std::make_unique<storage::MemoryProfileStore>();
     return stores;
   }
   storage::SqliteOptions options;
@@ -111,6 +119,7 @@ absl::StatusOr<Stores> OpenStores(const ServerConfig& config) {
   stores.kernels = *std::move(kernels);
   stores.jobs = storage::MakeSqliteJobStore(*database);
   stores.tokens = storage::MakeSqliteTokenStore(*database);
+  stores.profiles = storage::MakeSqliteProfileStore(*database);
   stores.fleet = storage::MakeSqliteFleetStore(*std::move(database));
   return stores;
 }
@@ -155,6 +164,7 @@ class ServerImpl : public Server {
   std::unique_ptr<storage::FleetStore> fleet_;
   std::unique_ptr<storage::TokenStore> token_store_;
   std::unique_ptr<Authenticator> tokens_;  // null: nobody needs a token
+  std::unique_ptr<storage::ProfileStore> profiles_;
   std::unique_ptr<Registry> registry_;
   std::unique_ptr<TaskPool> job_calls_;
   std::unique_ptr<Dispatcher> dispatcher_;
@@ -182,6 +192,7 @@ absl::Status ServerImpl::StartRegistry() {
   jobs_ = std::move(stores->jobs);
   fleet_ = std::move(stores->fleet);
   token_store_ = std::move(stores->tokens);
+  profiles_ = std::move(stores->profiles);
   registry_ = std::make_unique<Registry>(std::move(config));
   return absl::OkStatus();
 }
@@ -266,6 +277,7 @@ absl::Status ServerImpl::StartGrpc() {
   services_.push_back(MakeOperationsService(rpc));
   services_.push_back(MakeFleetService(rpc));
   services_.push_back(MakeWorkerSessionsService(rpc));
+  services_.push_back(MakeArchProfileService(*profiles_, rpc));
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(config_.listen, *credentials, &port);
@@ -334,6 +346,7 @@ void ServerImpl::Shutdown() {
   registry_.reset();
   tokens_.reset();
   token_store_.reset();
+  profiles_.reset();
   fleet_.reset();
   jobs_.reset();
   log_.Line(LogLevel::kInfo, "server stopped");

@@ -281,7 +281,7 @@ void AddDescriptor(CLI::App* sub, GemmOptions* o) {
 }
 
 CLI::Option* AddProfile(CLI::App* sub, GemmOptions* o) {
-  return sub->add_option("--profile", o->profile, "File of an arch profile")->type_name("FILE");
+  return sub->add_option("--profile", o->profile, "An arch profile: a file, or archProfiles/... of the server")->type_name("FILE|NAME");
 }
 
 CLI::Option* AddTypes(CLI::App* sub, GemmOptions* o) {
@@ -398,11 +398,22 @@ void AddProfileCommands(CLI::App* app, Builder* b) {
   build->add_flag("--quiet", b->line.quiet, "No progress");
   AddThreads(build, "--threads", &o.threads, "Threads; default: one per core");
   CLI::App* show = AddCommand(profile, b, Command::kProfileShow, "show", "What a profile covers", kProfileShowHelp);
-  show->add_option("profile", o.profile, "The profile")->type_name("FILE")->required();
+  show->add_option("profile", o.profile, "The profile: a file, or archProfiles/... of the server")->type_name("FILE|NAME")->required();
   CLI::App* diff = AddCommand(profile, b, Command::kProfileDiff, "diff", "For which shapes the bits change", kProfileDiffHelp);
   AddChoice(diff, "--format", &b->format, {"human", "json"}, "Form of the answer");
-  diff->add_option("before", o.profile, "A profile")->type_name("FILE")->required();
-  diff->add_option("after", o.other_profile, "Another")->type_name("FILE")->required();
+  diff->add_option("before", o.profile, "A profile: a file, or archProfiles/... of the server")->type_name("FILE|NAME")->required();
+  diff->add_option("after", o.other_profile, "Another")->type_name("FILE|NAME")->required();
+  const auto stored = [&](Command command, const char* name, const char* what) {
+    return AddCommand(profile, b, command, name, what, kProfileStoredHelp);
+  };
+  stored(Command::kProfileImport, "import", "Store a profile in the server")
+      ->add_option("profile", o.profile, "The profile")->type_name("FILE")->required();
+  stored(Command::kProfileList, "list", "List the profiles that the server has");
+  CLI::App* save = stored(Command::kProfileExport, "export", "Write a profile of the server to a file");
+  save->add_option("profile", o.profile, "The profile")->type_name("NAME")->required();
+  save->add_option("--out", o.out, "File to write")->type_name("FILE")->required();
+  stored(Command::kProfileDelete, "delete", "Delete a profile of the server")
+      ->add_option("profile", o.profile, "The profile")->type_name("NAME")->required();
 }
 
 void AddCi(CLI::App* app, Builder* b) {

@@ -68,6 +68,11 @@ ExitCode Dispatch(const CommandLine& line) {
       return RunProfileShow(line);
     case Command::kProfileDiff:
       return RunProfileDiff(line);
+    case Command::kProfileImport:
+    case Command::kProfileList:
+    case Command::kProfileExport:
+    case Command::kProfileDelete:
+      return RunProfileStored(line);
     case Command::kCiCheck:
       return RunCiCheck(line);
     case Command::kCompletion:

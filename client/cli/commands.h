@@ -44,6 +44,7 @@ ExitCode RunGemmInvariance(const CommandLine& line);
 ExitCode RunProfileBuild(const CommandLine& line);
 ExitCode RunProfileShow(const CommandLine& line);
 ExitCode RunProfileDiff(const CommandLine& line);
+ExitCode RunProfileStored(const CommandLine& line);  // import, list, export, delete
 
 // The backend that the command line names.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const CommandLine& line);

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "client/cli/commands.h"
 #include "core/gemm/simulated_cost_model.h"
 #if SAMEBITS_HAS_CUBLASLT
 #include "workers/cuda/cublaslt_library.h"
@@ -62,7 +63,24 @@ absl::StatusOr<gemm::GemmProblem> ProblemOf(const GemmOptions& o) {
   return problem;
 }
 
-absl::StatusOr<gemm::ArchProfile> ReadProfile(const std::string& path) {
+absl::StatusOr<std::unique_ptr<client::ProfileClient>> ConnectProfiles(const CommandLine& line) {
+  const client::ClientOptions options = Connection(line);
+  auto client = client::ProfileClient::Connect(options);
+  if (absl::IsUnavailable(client.status()))
+    return absl::UnavailableError(absl::StrCat("no server at ", options.target, "; start one with 'samebits serve' or ",
+                                               "name one with --server (", client.status().message(), ")"));
+  if (!client.ok()) return NameFlags(client.status());
+  return client;
+}
+
+absl::StatusOr<gemm::ArchProfile> ReadProfile(const CommandLine& line, const std::string& path) {
+  if (path.starts_with("archProfiles/")) {
+    const auto client = ConnectProfiles(line);
+    if (!client.ok()) return client.status();
+    const absl::StatusOr<std::string> stored = (*client)->Export(path);
+    if (!stored.ok()) return stored.status();
+    return gemm::ParseArchProfile(*stored);
+  }
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   if (!in) return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read"));

@@ -3,10 +3,12 @@
 
 // Libraries of matrix products that commands study, and arch profiles in files.
 
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "client/cli/command_line.h"
+#include "client/cpp/profile_client.h"
 #include "core/gemm/profile.h"
 #include "core/gemm/survey.h"
 
@@ -23,8 +25,10 @@ absl::StatusOr<GemmLibrary> FindGemmLibrary(const GemmOptions& options);
 // A problem of the options' types, layout and sides. INVALID_ARGUMENT that names the option.
 absl::StatusOr<gemm::GemmProblem> ProblemOf(const GemmOptions& options);
 
-// From a file.
-absl::StatusOr<gemm::ArchProfile> ReadProfile(const std::string& path);
+// Of a file, or of the server where `name` begins with "archProfiles/".
+absl::StatusOr<gemm::ArchProfile> ReadProfile(const CommandLine& line, const std::string& name);
+
+absl::StatusOr<std::unique_ptr<client::ProfileClient>> ConnectProfiles(const CommandLine& line);
 
 }  // namespace samebits::cli
 

@@ -236,6 +236,15 @@ inline constexpr char kProfileBuildHelp[] =
 
 Exit codes: 0 written; 2 usage or input error, or the library is not there; 4 the library failed.)";
 
+inline constexpr char kProfileStoredHelp[] =
+    R"(Examples:
+  samebits profile import h200.txt
+  samebits profile list
+  samebits profile export archProfiles/... --out h200.txt
+
+The server keeps profiles by their content: the same text always gets the same name, which the other commands take in
+place of a file. Exit codes: 0 done; 2 usage or input error; 4 server failure.)";
+
 inline constexpr char kProfileShowHelp[] = R"(Example:
   samebits profile show h200.txt)";
 

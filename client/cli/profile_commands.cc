@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "client/cli/commands.h"
 #include "client/cli/gemm_library.h"
+#include "client/cli/terminal.h"
 #include "core/gemm/model_shapes.h"
 #include "core/gemm/profile_build.h"
 #include "core/gemm/profile_report.h"
@@ -70,7 +71,7 @@ ExitCode RunProfileBuild(const CommandLine& line) {
   if (!library.ok()) return BadInput(line, library.status());
   gemm::RuleBook book;
   if (!o.profile.empty()) {
-    const absl::StatusOr<gemm::ArchProfile> earlier = ReadProfile(o.profile);
+    const absl::StatusOr<gemm::ArchProfile> earlier = ReadProfile(line, o.profile);
     if (!earlier.ok()) return BadInput(line, earlier.status());
     for (const auto& [kind, entry] : earlier->entries) book.Suggest(kind, entry.rules);
   }
@@ -103,7 +104,7 @@ ExitCode RunProfileBuild(const CommandLine& line) {
 }
 
 ExitCode RunProfileShow(const CommandLine& line) {
-  const absl::StatusOr<gemm::ArchProfile> profile = ReadProfile(line.gemm.profile);
+  const absl::StatusOr<gemm::ArchProfile> profile = ReadProfile(line, line.gemm.profile);
   if (!profile.ok()) return BadInput(line, profile.status());
   PrintText(gemm::Summarise(*profile));
   PrintLine(absl::StrCat("digest ", gemm::Digest(*profile)));
@@ -111,7 +112,7 @@ ExitCode RunProfileShow(const CommandLine& line) {
 }
 
 ExitCode RunProfileDiff(const CommandLine& line) {
-  const absl::StatusOr<gemm::ArchProfile> before = ReadProfile(line.gemm.profile), after = ReadProfile(line.gemm.other_profile);
+  const absl::StatusOr<gemm::ArchProfile> before = ReadProfile(line, line.gemm.profile), after = ReadProfile(line, line.gemm.other_profile);
   if (!before.ok()) return BadInput(line, before.status());
   if (!after.ok()) return BadInput(line, after.status());
   const gemm::ProfileComparison comparison = gemm::Compare(*before, *after);
@@ -133,9 +134,37 @@ ExitCode RunProfileDiff(const CommandLine& line) {
   return comparison.unknown > 0 || comparison.same == 0 ? ExitCode::kUnknown : ExitCode::kEquivalent;
 }
 
+ExitCode RunProfileStored(const CommandLine& line) {
+  const GemmOptions& o = line.gemm;
+  const auto client = ConnectProfiles(line);
+  if (!client.ok()) return ReportError(line, client.status());
+  const auto print = [](const v1::ArchProfile& p) {
+    PrintLine(absl::StrFormat("%s  %s, sm_%d, %s %d, %d of %d shapes explained", p.name(), OneLine(p.device()), p.architecture(),
+                              OneLine(p.library()), p.library_version(), p.explained_shapes(), p.shapes()));
+  };
+  if (line.command == Command::kProfileImport) {
+    const absl::StatusOr<gemm::ArchProfile> profile = ReadProfile(line, o.profile);
+    if (!profile.ok()) return BadInput(line, profile.status());
+    const absl::StatusOr<v1::ArchProfile> stored = (*client)->Import(gemm::ToText(*profile));
+    if (!stored.ok()) return ReportError(line, stored.status());
+    print(*stored);
+  } else if (line.command == Command::kProfileList) {
+    const absl::StatusOr<v1::ListArchProfilesResponse> profiles = (*client)->List();
+    if (!profiles.ok()) return ReportError(line, profiles.status());
+    for (const v1::ArchProfile& profile : profiles->arch_profiles()) print(profile);
+  } else if (line.command == Command::kProfileExport) {
+    const absl::StatusOr<std::string> text = (*client)->Export(o.profile);
+    if (!text.ok()) return ReportError(line, text.status());
+    if (absl::Status status = WriteFile(o.out, *text); !status.ok()) return BadInput(line, status);
+  } else if (absl::Status status = (*client)->Delete(o.profile); !status.ok()) {
+    return ReportError(line, status);
+  }
+  return ExitCode::kEquivalent;
+}
+
 ExitCode RunGemmDescribeShape(const CommandLine& line) {
   if (line.gemm.profile.empty()) return BadInput(line, absl::InvalidArgumentError("a descriptor or --profile is needed"));
-  const absl::StatusOr<gemm::ArchProfile> profile = ReadProfile(line.gemm.profile);
+  const absl::StatusOr<gemm::ArchProfile> profile = ReadProfile(line, line.gemm.profile);
   if (!profile.ok()) return BadInput(line, profile.status());
   const absl::StatusOr<gemm::GemmProblem> problem = ProblemOf(line.gemm);
   if (!problem.ok()) return BadInput(line, problem.status());
@@ -199,7 +228,7 @@ ExitCode RunGemmProbe(const CommandLine& line) {
 }
 
 ExitCode RunGemmInvariance(const CommandLine& line) {
-  const absl::StatusOr<gemm::ArchProfile> profile = ReadProfile(line.gemm.profile);
+  const absl::StatusOr<gemm::ArchProfile> profile = ReadProfile(line, line.gemm.profile);
   if (!profile.ok()) return BadInput(line, profile.status());
   GemmOptions o = line.gemm;
   o.m = o.first_m;

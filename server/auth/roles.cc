@@ -23,10 +23,18 @@ Role LeastRole(Method method) {
     case Method::kListDevices:
     case Method::kListReproducers:
     case Method::kGetReproducer:
+    case Method::kGetArchProfile:
+    case Method::kListArchProfiles:
+    case Method::kExportArchProfile:
+    case Method::kDescribeGemm:
+    case Method::kEmulateGemm:
+    case Method::kReportBatchInvariance:
+    case Method::kCompareArchProfiles:
       return Role::kViewer;
     case Method::kRegisterKernel:
     case Method::kVerifyKernels:
     case Method::kCancelOperation:
+    case Method::kImportArchProfile:
       return Role::kSubmitter;
     case Method::kCreateWorkerSession:
     case Method::kUpdateWorkerSession:
@@ -36,6 +44,7 @@ Role LeastRole(Method method) {
     case Method::kDeleteKernel:
     case Method::kDeleteOperation:
     case Method::kDeleteReproducer:
+    case Method::kDeleteArchProfile:
     case Method::kDrainWorker:
     case Method::kCreateEnrolment:
     case Method::kRevokeWorker:
@@ -74,6 +83,8 @@ bool IsMutation(Method method) {
     case Method::kCreateEnrolment:
     case Method::kRevokeWorker:
     case Method::kEnrolWorker:
+    case Method::kImportArchProfile:
+    case Method::kDeleteArchProfile:
       return true;
     case Method::kGetKernel:
     case Method::kListKernels:
@@ -90,6 +101,13 @@ bool IsMutation(Method method) {
     case Method::kListDevices:
     case Method::kListReproducers:
     case Method::kGetReproducer:
+    case Method::kGetArchProfile:
+    case Method::kListArchProfiles:
+    case Method::kExportArchProfile:
+    case Method::kDescribeGemm:
+    case Method::kEmulateGemm:
+    case Method::kReportBatchInvariance:
+    case Method::kCompareArchProfiles:
     case Method::kUpdateWorkerSession:  // a heartbeat; what came of the tasks is in the database
       return false;
   }

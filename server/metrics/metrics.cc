@@ -23,6 +23,8 @@ constexpr const char* kMethodNames[kMethods] = {
     "ListReproducers", "GetReproducer", "DeleteReproducer",
     "GetWorker", "ListWorkers", "DrainWorker", "ListDevices", "CreateWorkerSession", "UpdateWorkerSession",
     "CreateEnrolment", "RevokeWorker", "EnrolWorker",
+    "ImportArchProfile", "GetArchProfile", "ListArchProfiles", "ExportArchProfile", "DeleteArchProfile", "DescribeGemm",
+    "EmulateGemm", "ReportBatchInvariance", "CompareArchProfiles",
 };
 constexpr const char* kSourceNames[kSignatureSources] = {"memory", "coalesced", "store", "computed"};
 constexpr const char* kStageNames[] = {"queue", "parse", "execute", "map", "explain"};

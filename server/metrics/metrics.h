@@ -32,8 +32,10 @@ enum class Method : uint8_t {
   kListReproducers, kGetReproducer, kDeleteReproducer,
   kGetWorker, kListWorkers, kDrainWorker, kListDevices, kCreateWorkerSession, kUpdateWorkerSession,
   kCreateEnrolment, kRevokeWorker, kEnrolWorker,
+  kImportArchProfile, kGetArchProfile, kListArchProfiles, kExportArchProfile, kDeleteArchProfile, kDescribeGemm,
+  kEmulateGemm, kReportBatchInvariance, kCompareArchProfiles,
 };
-inline constexpr int kMethods = 27;
+inline constexpr int kMethods = 36;
 std::string_view MethodName(Method method);  // "CompareKernels"
 
 // Where a signature came from.

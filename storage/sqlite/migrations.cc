@@ -164,6 +164,14 @@ constexpr const char* kMigrations[] = {
       create_time_micros INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
     )sql",
+    R"sql(
+    CREATE TABLE arch_profiles (
+      digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
+      create_time_micros INTEGER NOT NULL,
+      description BLOB NOT NULL,
+      text BLOB NOT NULL
+    ) STRICT;
+    )sql",
 };
 
 absl::Status ReadOwner(Connection& connection, bool* fresh) {

@@ -1,0 +1,282 @@
+#include "server/rpc/arch_profile_service.h"
+
+#include <list>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "core/gemm/emulator.h"
+#include "core/gemm/profile_report.h"
+#include "proto/convert/gemm.h"
+#include "samebits/v1/arch_profile_service.grpc.pb.h"
+#include "server/registry/digest.h"
+#include "server/registry/errors.h"
+#include "server/rpc/operation_messages.h"
+#include "server/rpc/reply_reactor.h"
+
+namespace samebits::server {
+namespace {
+
+using grpc::CallbackServerContext;
+using grpc::ServerUnaryReactor;
+using Profile = std::shared_ptr<const gemm::ArchProfile>;
+
+constexpr size_t kMostTextBytes = 32 << 20;
+constexpr size_t kKeptProfiles = 4;
+constexpr int64_t kMostDifferences = 10'000;
+constexpr double kMostProducts = 1e9;  // multiplications of one emulated product, seconds of one core
+
+absl::StatusOr<Digest> DigestOfName(const std::string& name) {
+  const absl::StatusOr<std::string> id = IdOf(name, "archProfiles");
+  if (!id.ok()) return id.status();
+  const std::optional<Digest> digest = ParseDigestHex(*id);
+  if (!digest) return InvalidField("name", "must be archProfiles/ and 64 hex digits");
+  return *digest;
+}
+
+// Errors of core/gemm about a request's `field`.
+absl::Status About(std::string_view field, const absl::Status& status) {
+  return absl::IsInvalidArgument(status) ? InvalidField(field, std::string(status.message())) : status;
+}
+
+absl::StatusOr<gemm::GemmProblem> ProblemOf(const v1::GemmShape& shape, bool with_m) {
+  gemm::GemmProblem problem;
+  if (absl::Status status = gemm::ParseTypes(shape.types(), &problem); !status.ok()) return About("shape.types", status);
+  const absl::StatusOr<gemm::Layout> layout = gemm::ParseLayout(shape.layout().empty() ? "TN" : shape.layout());
+  if (!layout.ok()) return About("shape.layout", layout.status());
+  problem.layout = *layout;
+  problem.m = with_m ? shape.m() : 1, problem.n = shape.n(), problem.k = shape.k();
+  if (problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.k > gemm::kMaxK)
+    return InvalidField("shape", "sides must be positive, and k at most 2^24");
+  return problem;
+}
+
+void FillShape(const gemm::GemmProblem& p, v1::GemmShape* out) {
+  out->set_m(p.m);
+  out->set_n(p.n);
+  out->set_k(p.k);
+  out->set_types(TypesText(p));
+  out->set_layout(gemm::ToText(p.layout));
+}
+
+void Fill(const gemm::ArchProfile& p, size_t size, v1::ArchProfile* out) {
+  out->set_device(p.device);
+  out->set_architecture(static_cast<int32_t>(p.sm));
+  out->set_multiprocessors(static_cast<int32_t>(p.multiprocessors));
+  out->set_library(p.library);
+  out->set_library_version(p.library_version);
+  out->set_driver(p.driver);
+  out->set_workspace_bytes(p.workspace_bytes);
+  int64_t shapes = 0, explained = 0;
+  for (const auto& [kind, section] : p.sections) shapes += section.tally.shapes, explained += section.tally.explained;
+  out->set_shapes(shapes);
+  out->set_explained_shapes(explained);
+  out->set_rule_kinds(static_cast<int64_t>(p.entries.size()));
+  out->set_size_bytes(static_cast<int64_t>(size));
+}
+
+absl::Status ToMessage(const storage::ProfileRecord& record, v1::ArchProfile* out) {
+  if (!out->ParseFromString(record.description)) return absl::DataLossError("a stored arch profile is damaged");
+  out->set_name(absl::StrCat("archProfiles/", DigestHex(record.digest)));
+  const int64_t micros = absl::ToUnixMicros(record.create_time);
+  out->mutable_create_time()->set_seconds(micros / 1'000'000);
+  out->mutable_create_time()->set_nanos(static_cast<int32_t>(micros % 1'000'000 * 1000));
+  return absl::OkStatus();
+}
+
+class ArchProfileService : public v1::ArchProfileService::CallbackService {
+ public:
+  ArchProfileService(storage::ProfileStore& store, const JobRpc& rpc) : store_(store), rpc_(rpc) {}
+
+  ServerUnaryReactor* ImportArchProfile(CallbackServerContext* context, const v1::ImportArchProfileRequest* request,
+                                        v1::ArchProfile* response) override {
+    return RunOnPool(rpc_, Method::kImportArchProfile, context, [this, request, response](const Identity&) {
+      if (request->text().size() > kMostTextBytes)
+        return LimitExceeded("max_arch_profile_bytes", kMostTextBytes, request->text().size());
+      absl::StatusOr<gemm::ArchProfile> profile = gemm::ParseArchProfile(request->text());
+      if (!profile.ok()) return About("text", profile.status());
+      v1::ArchProfile about;
+      Fill(*profile, request->text().size(), &about);
+      const absl::StatusOr<storage::ProfileRecord> stored =
+          store_.PutProfile({ContentDigest(request->text()), absl::Now(), about.SerializeAsString()}, request->text());
+      return stored.ok() ? ToMessage(*stored, response) : stored.status();
+    });
+  }
+
+  ServerUnaryReactor* GetArchProfile(CallbackServerContext* context, const v1::GetArchProfileRequest* request,
+                                     v1::ArchProfile* response) override {
+    return RunOnPool(rpc_, Method::kGetArchProfile, context, [this, request, response](const Identity&) {
+      const absl::StatusOr<Digest> digest = DigestOfName(request->name());
+      if (!digest.ok()) return digest.status();
+      const absl::StatusOr<storage::ProfileRecord> stored = store_.GetProfile(*digest);
+      return stored.ok() ? ToMessage(*stored, response) : stored.status();
+    });
+  }
+
+  ServerUnaryReactor* ListArchProfiles(CallbackServerContext* context, const v1::ListArchProfilesRequest*,
+                                       v1::ListArchProfilesResponse* response) override {
+    return RunOnPool(rpc_, Method::kListArchProfiles, context, [this, response](const Identity&) {
+      const absl::StatusOr<std::vector<storage::ProfileRecord>> profiles = store_.ListProfiles();
+      if (!profiles.ok()) return profiles.status();
+      for (const storage::ProfileRecord& record : *profiles) {
+        if (absl::Status status = ToMessage(record, response->add_arch_profiles()); !status.ok()) return status;
+      }
+      return absl::OkStatus();
+    });
+  }
+
+  ServerUnaryReactor* ExportArchProfile(CallbackServerContext* context, const v1::ExportArchProfileRequest* request,
+                                        v1::ExportArchProfileResponse* response) override {
+    return RunOnPool(rpc_, Method::kExportArchProfile, context, [this, request, response](const Identity&) {
+      const absl::StatusOr<Digest> digest = DigestOfName(request->name());
+      if (!digest.ok()) return digest.status();
+      absl::StatusOr<std::string> text = store_.GetProfileText(*digest);
+      if (text.ok()) response->set_text(*std::move(text));
+      return text.status();
+    });
+  }
+
+  ServerUnaryReactor* DeleteArchProfile(CallbackServerContext* context, const v1::DeleteArchProfileRequest* request,
+                                        google::protobuf::Empty*) override {
+    return RunOnPool(rpc_, Method::kDeleteArchProfile, context, [this, request](const Identity&) {
+      const absl::StatusOr<Digest> digest = DigestOfName(request->name());
+      return digest.ok() ? store_.DeleteProfile(*digest) : digest.status();
+    });
+  }
+
+  ServerUnaryReactor* DescribeGemm(CallbackServerContext* context, const v1::DescribeGemmRequest* request,
+                                   v1::DescribeGemmResponse* response) override {
+    return RunOnPool(rpc_, Method::kDescribeGemm, context, [this, request, response](const Identity&) {
+      const absl::StatusOr<gemm::GemmProblem> problem = ProblemOf(request->shape(), true);
+      if (!problem.ok()) return problem.status();
+      const absl::StatusOr<Profile> profile = Load(request->name());
+      if (!profile.ok()) return profile.status();
+      const absl::StatusOr<gemm::ShapeDescription> d = gemm::Describe(**profile, *problem);
+      if (!d.ok()) return d.status();
+      proto::GemmDescToProto(d->desc, response->mutable_desc());
+      response->set_text(gemm::ToText(d->desc));
+      response->set_description(gemm::Describe(d->desc));
+      response->set_algorithm(gemm::ToText(d->algorithm));
+      response->set_summed_k(d->summed_k);
+      response->set_studied(d->studied);
+      response->set_rule_shapes(d->rule_shapes);
+      return absl::OkStatus();
+    });
+  }
+
+  ServerUnaryReactor* EmulateGemm(CallbackServerContext* context, const v1::EmulateGemmRequest* request,
+                                  v1::EmulateGemmResponse* response) override {
+    return RunOnPool(rpc_, Method::kEmulateGemm, context,
+                     [request, response](const Identity&) { return Emulate(*request, response); });
+  }
+
+  ServerUnaryReactor* ReportBatchInvariance(CallbackServerContext* context,
+                                            const v1::ReportBatchInvarianceRequest* request,
+                                            v1::ReportBatchInvarianceResponse* response) override {
+    return RunOnPool(rpc_, Method::kReportBatchInvariance, context, [this, request, response](const Identity&) {
+      const absl::StatusOr<gemm::GemmProblem> problem = ProblemOf(request->shape(), false);
+      if (!problem.ok()) return problem.status();
+      const absl::StatusOr<Profile> profile = Load(request->name());
+      if (!profile.ok()) return profile.status();
+      const auto report = gemm::BatchInvariance(**profile, *problem, request->first_m(), request->last_m());
+      if (!report.ok()) return About("first_m", report.status());
+      for (const gemm::InvarianceRun& run : report->runs) {
+        v1::ReportBatchInvarianceResponse::Run* out = response->add_runs();
+        out->set_first_m(run.first_m);
+        out->set_last_m(run.last_m);
+        if (run.known) out->set_text(gemm::ToText(run.desc));
+        if (run.known) out->set_bits(run.bits);
+        out->set_summed_k(run.summed_k);
+        for (const std::string& change : run.changes) out->add_changes(change);
+        out->set_why(run.why);
+      }
+      response->set_kinds_of_bits(report->kinds_of_bits);
+      response->set_unknown_m(report->unknown_m);
+      response->set_invariant(report->invariant());
+      return absl::OkStatus();
+    });
+  }
+
+  ServerUnaryReactor* CompareArchProfiles(CallbackServerContext* context, const v1::CompareArchProfilesRequest* request,
+                                          v1::CompareArchProfilesResponse* response) override {
+    return RunOnPool(rpc_, Method::kCompareArchProfiles, context, [this, request, response](const Identity&) {
+      const absl::StatusOr<Profile> before = Load(request->before()), after = Load(request->after());
+      if (!before.ok()) return before.status();
+      if (!after.ok()) return after.status();
+      const gemm::ProfileComparison comparison = gemm::Compare(**before, **after);
+      for (const std::string& change : comparison.identity) response->add_identity_changes(change);
+      response->set_same(comparison.same);
+      response->set_changed(comparison.changed);
+      response->set_unknown(comparison.unknown);
+      for (const gemm::ProfileDifference& difference : comparison.differences) {
+        if (response->differences_size() == kMostDifferences) break;
+        v1::CompareArchProfilesResponse::Difference* out = response->add_differences();
+        FillShape(difference.problem, out->mutable_shape());
+        out->set_last_m(difference.last_m);
+        for (const std::string& change : difference.changes) out->add_changes(change);
+      }
+      return absl::OkStatus();
+    });
+  }
+
+ private:
+  static absl::Status Emulate(const v1::EmulateGemmRequest& request, v1::EmulateGemmResponse* response) {
+    const absl::StatusOr<gemm::GemmDesc> desc = proto::GemmDescFromProto(request.desc());
+    if (!desc.ok()) return About("desc", desc.status());
+    if (request.m() < 1 || request.n() < 1 || request.k() < 1) return InvalidField("m", "sides must be positive");
+    const double products =
+        static_cast<double>(request.m()) * static_cast<double>(request.n()) * static_cast<double>(request.k());
+    if (products > kMostProducts)
+      return LimitExceeded("max_emulated_products", static_cast<uint64_t>(kMostProducts),
+                           products < 1e18 ? static_cast<uint64_t>(products) : ~uint64_t{0});
+    const auto bytes = [](const std::string& text) {
+      return std::span<const uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+    };
+    gemm::GemmOperands operands{request.m(), request.n(), request.k(), bytes(request.a()), bytes(request.b()),
+                                bytes(request.c()), bytes(request.bias())};
+    operands.alpha = request.alpha();
+    operands.beta = request.beta();
+    const absl::StatusOr<std::vector<uint8_t>> d = gemm::Emulate(*desc, request.architecture(), operands, 1);
+    if (!d.ok()) return About("desc", d.status());
+    response->set_d(d->data(), d->size());
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Profile> Load(const std::string& name) {
+    const absl::StatusOr<Digest> digest = DigestOfName(name);
+    if (!digest.ok()) return digest.status();
+    const absl::StatusOr<storage::ProfileRecord> stored = store_.GetProfile(*digest);  // it may have been deleted
+    if (!stored.ok()) return stored.status();
+    {
+      absl::MutexLock lock(&mutex_);
+      for (auto at = kept_.begin(); at != kept_.end(); ++at) {
+        if (at->first != *digest) continue;
+        kept_.splice(kept_.begin(), kept_, at);
+        return kept_.front().second;
+      }
+    }
+    const absl::StatusOr<std::string> text = store_.GetProfileText(*digest);
+    if (!text.ok()) return text.status();
+    absl::StatusOr<gemm::ArchProfile> parsed = gemm::ParseArchProfile(*text);
+    if (!parsed.ok()) return absl::DataLossError(absl::StrCat("a stored arch profile is damaged: ", parsed.status().message()));
+    auto profile = std::make_shared<const gemm::ArchProfile>(*std::move(parsed));
+    absl::MutexLock lock(&mutex_);
+    kept_.emplace_front(*digest, profile);
+    if (kept_.size() > kKeptProfiles) kept_.pop_back();
+    return profile;
+  }
+
+  storage::ProfileStore& store_;
+  const JobRpc rpc_;
+  absl::Mutex mutex_;
+  std::list<std::pair<Digest, Profile>> kept_ ABSL_GUARDED_BY(mutex_);  // the latest used first
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeArchProfileService(storage::ProfileStore& store, const JobRpc& rpc) {
+  return std::make_unique<ArchProfileService>(store, rpc);
+}
+
+}  // namespace samebits::server
