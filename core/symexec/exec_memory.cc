@@ -223,8 +223,8 @@ bool Machine::CopyGuarded(const Value& size, const Address& from, const std::vec
 bool Machine::FragmentsToScalar(const std::vector<SharedMemory::Fragment>& fragments, uint32_t bytes, Scalar* out) {
   if (fragments.size() == 1) {
     const auto& f = fragments[0];
-    if (f.value != nullptr && f.guard == 0 && nodes_[f.value->node].fn == Fn::kLeaf) {
-      *out = *f.value;
+    if (f.value != nullptr && f.guard == 0 && nodes_[f.value->node()].fn == Fn::kLeaf) {
+      *out = f.value->Get();
       out->anchor[0].offset += f.offset;
       return true;
     }
@@ -239,9 +239,10 @@ bool Machine::FragmentsToScalar(const std::vector<SharedMemory::Fragment>& fragm
       parts[n].node = nodes_.Undef();
       parts[n].slots = 0;
     } else if (f.offset == 0 && f.bytes == f.value_bytes) {
-      parts[n] = *f.value;
-    } else if (!builder_.Build(Fn::kExtract, f.offset * 8, static_cast<int>(f.bytes) * 8, f.value, 1, &parts[n])) {
-      return OutOfAnchors();
+      parts[n] = f.value->Get();
+    } else {
+      const Scalar whole = f.value->Get();
+      if (!builder_.Build(Fn::kExtract, f.offset * 8, static_cast<int>(f.bytes) * 8, &whole, 1, &parts[n])) return OutOfAnchors();
     }
     if (!Guarded(f.guard, static_cast<int>(f.bytes) * 8, &parts[n])) return false;
     if (n < 8) attr |= static_cast<uint64_t>(f.bytes * 8) << (8 * n);
@@ -270,7 +271,7 @@ bool Machine::SharedRead(const std::vector<int64_t>& addresses, uint32_t bytes, 
     if (!FragmentsToScalar(fragments, bytes, &lanes[l])) return false;
     if (moves_ != nullptr) {
       for (const auto& f : fragments)
-        if (f.value != nullptr) moves_->Add(nodes_, *f.value, f.writer, l, MoveLog::Route::kShared);
+        if (f.value != nullptr) moves_->Add(nodes_, f.value->Get(), f.writer, l, MoveLog::Route::kShared);
       moves_->Add(nodes_, lanes[l], fragments[0].writer, l, MoveLog::Route::kShared);
     }
     const expr::Node& n = nodes_[lanes[l].node];

@@ -36,7 +36,7 @@ struct Machine::WgmmaForm {
 // An operand in shared memory, by its 16-byte chunks. Points into shared memory: gone with the next write there.
 struct Machine::SharedTile {
   struct Chunk {
-    const Scalar* value = nullptr;  // the chunk is bytes [offset, offset + 16) of it; null: `pieces` has its elements
+    const StoredScalar* value = nullptr;  // the chunk is bytes [offset, offset + 16) of it; null: `pieces` has its elements
     uint32_t offset = 0;            // or index of the first of them
   };
   TileLayout layout;
@@ -114,9 +114,10 @@ bool Machine::ReadTile(const Value& descriptor, bool transposed, const WgmmaForm
           if (f.value == nullptr) {
             s.node = nodes_.Undef();
           } else if (f.offset + b == 0 && f.value_bytes == element) {
-            s = *f.value;
-          } else if (!builder_.Build(Fn::kExtract, (f.offset + b) * 8, bits, f.value, 1, &s)) {
-            return OutOfAnchors();
+            s = f.value->Get();
+          } else {
+            const Scalar whole = f.value->Get();
+            if (!builder_.Build(Fn::kExtract, (f.offset + b) * 8, bits, &whole, 1, &s)) return OutOfAnchors();
           }
           if (!Guarded(f.guard, bits, &s)) return false;
           out->pieces.push_back(s);
@@ -132,22 +133,22 @@ bool Machine::ReadTile(const Value& descriptor, bool transposed, const WgmmaForm
 bool Machine::MemoryColumn(const std::vector<TileRow>& rows, int k, int bytes, ArrayId likely, Lanes* out) {
   const int lanes = space_.lanes();
   tile_offsets_.resize(lanes);
-  const Scalar* first = nullptr;
+  const StoredScalar* first = nullptr;
   for (int l = 0; l < lanes; ++l) {
     uint32_t piece;
     const SharedTile::Chunk& chunk = rows[l].tile->Find(rows[l].row, k, &piece);
     if (chunk.value == nullptr) return false;
     if (first == nullptr) {
       first = chunk.value;
-      if (nodes_[first->node].fn != Fn::kLeaf) return false;
-    } else if (chunk.value->node != first->node || chunk.value->anchor[0].symbolic != first->anchor[0].symbolic) {
+      if (nodes_[first->node()].fn != Fn::kLeaf) return false;
+    } else if (chunk.value->node() != first->node() || chunk.value->anchor(0).symbolic != first->anchor(0).symbolic) {
       return false;
     }
-    tile_offsets_[l] = chunk.value->anchor[0].offset + chunk.offset + piece * static_cast<uint32_t>(bytes);
+    tile_offsets_[l] = chunk.value->anchor(0).offset + chunk.offset + piece * static_cast<uint32_t>(bytes);
   }
   const auto interned = space_.InternArray(tile_offsets_.data(), likely);
-  out->nodes = first->node;
-  out->anchors.assign(1, {interned.id, first->anchor[0].symbolic, interned.constant});
+  out->nodes = first->node();
+  out->anchors.assign(1, {interned.id, first->anchor(0).symbolic, interned.constant});
   return true;
 }
 
@@ -157,8 +158,12 @@ bool Machine::TileColumn(const std::vector<TileRow>& rows, int k, int bits, Lane
   for (int l = 0; l < space_.lanes(); ++l) {
     uint32_t piece;
     const SharedTile::Chunk& chunk = rows[l].tile->Find(rows[l].row, k, &piece);
-    if (chunk.value == nullptr) elements[l] = rows[l].tile->pieces[chunk.offset + piece];
-    else if (!builder_.Build(Fn::kExtract, chunk.offset * 8 + piece * static_cast<uint32_t>(bits), bits, chunk.value, 1, &elements[l]))
+    if (chunk.value == nullptr) {
+      elements[l] = rows[l].tile->pieces[chunk.offset + piece];
+      continue;
+    }
+    const Scalar whole = chunk.value->Get();
+    if (!builder_.Build(Fn::kExtract, chunk.offset * 8 + piece * static_cast<uint32_t>(bits), bits, &whole, 1, &elements[l]))
       return OutOfAnchors();
   }
   *out = ops_.Pack(elements);

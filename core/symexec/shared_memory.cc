@@ -60,13 +60,13 @@ bool SharedMemory::Repeats(uint32_t first, uint32_t count, int lane, const Scala
   const uint32_t id = cells_[first].segment;
   if (id == 0 || async_group != 0) return false;
   Segment& s = segments_[id];
-  if (s.async_group != 0 || s.guard != 0 || s.bytes != bytes || s.value.node != value.node) return false;
+  if (s.async_group != 0 || s.guard != 0 || s.bytes != bytes || s.value.node() != value.node) return false;
   for (uint32_t i = 0; i < count; ++i) {
     const Cell& c = cells_[first + i];
     if (c.segment != id || c.offset != i * granule_) return false;
   }
   for (int i = 0; i < value.slots; ++i)
-    if (s.value.anchor[i].offset != value.anchor[i].offset || s.value.anchor[i].symbolic != value.anchor[i].symbolic) return false;
+    if (s.value.anchor(i).offset != value.anchor[i].offset || s.value.anchor(i).symbolic != value.anchor[i].symbolic) return false;
   if (s.when.block != block_epoch) return false;
   s.lane = kManyLanes;
   if (s.warp != lane / warp_lanes_) s.warp = kManyLanes;
@@ -142,7 +142,7 @@ SharedMemory::Race SharedMemory::Write(int lane, uint32_t address, uint32_t byte
     if (c.segment != 0 && --references_[c.segment] == 0) free_.push_back(c.segment);
     // Who read stays: another lane that writes the same value is a repetition of this write, but not after that read.
     c.segment = id;
-    c.offset = i * granule_;
+    c.offset = static_cast<uint16_t>(i * granule_);
   }
   return race;
 }
@@ -222,7 +222,7 @@ void SharedMemory::Discharge(const Scalar& condition) {
 
 void SharedMemory::ForgetWhere(const std::function<bool(const Scalar&)>& stale, const Scalar& unknown) {
   for (Segment& s : segments_) {
-    bool any = stale(s.value);
+    bool any = stale(s.value.Get());
     for (const Scalar& c : guards_[s.guard]) any |= stale(c);
     if (any) s.value = unknown, s.guard = 0;
   }

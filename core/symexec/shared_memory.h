@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "core/expr/node.h"
 
 namespace samebits::symexec {
@@ -38,6 +39,31 @@ struct AsyncGroups {
   void CompleteUpTo(uint32_t sequence, Epoch now);
 };
 
+// A scalar in little room: most have one anchor at most.
+class StoredScalar {
+ public:
+  StoredScalar() = default;
+  StoredScalar(const expr::Scalar& s) { *this = s; }  // NOLINT(google-explicit-constructor)
+  StoredScalar& operator=(const expr::Scalar& s) {
+    node_ = s.node;
+    anchors_.assign(s.anchor.begin(), s.anchor.begin() + s.slots);
+    return *this;
+  }
+  expr::NodeId node() const { return node_; }
+  const expr::Anchor& anchor(int i) const { return anchors_[i]; }
+  expr::Scalar Get() const {
+    expr::Scalar s;
+    s.node = node_;
+    s.slots = static_cast<uint8_t>(anchors_.size());
+    for (size_t i = 0; i < anchors_.size(); ++i) s.anchor[i] = anchors_[i];
+    return s;
+  }
+
+ private:
+  expr::NodeId node_ = 0;
+  absl::InlinedVector<expr::Anchor, 1> anchors_;
+};
+
 class SharedMemory {
  public:
   SharedMemory(uint32_t bytes, uint32_t granule, int lanes, int warp_lanes = 32);
@@ -62,7 +88,7 @@ class SharedMemory {
   void Discharge(const expr::Scalar& condition);
   // Part of a value that stands in memory: bits [8 * offset, ...) of `value`.
   struct Fragment {
-    const expr::Scalar* value;   // null: never written
+    const StoredScalar* value;   // null: never written
     uint32_t offset, bytes;      // of the value; how many bytes follow contiguously
     uint32_t value_bytes;
     int writer;                  // lane that wrote it
@@ -121,14 +147,14 @@ class SharedMemory {
     uint16_t lane = 0;         // writer, or kManyLanes when several wrote the same value
     uint16_t warp = 0;         // its warp, or kManyLanes
     uint16_t any_lane = 0;     // one of the writers
-    expr::Scalar value;        // last: most have one anchor
+    StoredScalar value;
   };
   struct Cell {
     uint32_t segment = 0;      // 0: never written
-    uint32_t offset = 0;       // bytes into the segment's value
     Epoch read;                // last epoch with a read
     uint16_t reader = 0;       // lane, or kManyLanes
     uint16_t reader_warp = 0;  // warp, or kManyLanes
+    uint16_t offset = 0;       // bytes into the segment's value
     bool was_read = false;
   };
   bool Ordered(int earlier_lane, int earlier_warp, Epoch earlier, int lane) const;

@@ -37,8 +37,10 @@ SharedMemory SharedMemory::Along(const SharedMemory& later, const Line& line, co
     const uint32_t p = partner[id];
     bool known = p != 0 && p != kNone && later.segments_[p].bytes == s.bytes;
     if (known) s.guard = guard_of(segments_[id].guard, later.segments_[p].guard);
-    known = known && s.guard != kNone && line(segments_[id].value, later.segments_[p].value, &s.value);
-    if (!known) s.value = unknown, s.guard = 0;
+    Scalar on_line;
+    known = known && s.guard != kNone && line(segments_[id].value.Get(), later.segments_[p].value.Get(), &on_line);
+    s.value = known ? on_line : unknown;
+    if (!known) s.guard = 0;
   }
   return out;
 }
@@ -48,9 +50,9 @@ bool SharedMemory::Holds(const SharedMemory& general, expr::NodeId unknown) cons
     const Cell &mine = cells_[i], &other = general.cells_[i];
     if (other.segment == 0) continue;
     const Segment& known = general.segments_[other.segment];
-    if (known.value.node == unknown) continue;
+    if (known.value.node() == unknown) continue;
     const Segment& s = segments_[mine.segment];
-    if (mine.segment == 0 || mine.offset != other.offset || s.bytes != known.bytes || !expr::Same(s.value, known.value))
+    if (mine.segment == 0 || mine.offset != other.offset || s.bytes != known.bytes || !expr::Same(s.value.Get(), known.value.Get()))
       return false;
     const std::vector<Scalar>&a = guards_[s.guard], &b = general.guards_[known.guard];
     if (!std::equal(a.begin(), a.end(), b.begin(), b.end(), expr::Same)) return false;
