@@ -6,18 +6,6 @@ namespace samebits::symexec {
 
 using expr::Scalar;
 
-bool AsyncGroups::CompletedAt(uint32_t sequence, Epoch* when) const {
-  if (sequence > completed) return false;
-  if (sequence <= settled) {
-    *when = settled_when;
-    return true;
-  }
-  const auto it = std::lower_bound(waits.begin(), waits.end(), sequence,
-                                   [](const Wait& w, uint32_t s) { return w.up_to < s; });
-  *when = it->when;
-  return true;
-}
-
 void AsyncGroups::CompleteUpTo(uint32_t sequence, Epoch now) {
   if (sequence <= completed) return;
   completed = sequence;
@@ -89,8 +77,9 @@ SharedMemory::Race SharedMemory::CheckWrite(uint32_t index, int lane, uint32_t c
     const bool warp_ordered = cell.reader_warp == lane / warp_lanes_ && warp_epoch[lane / warp_lanes_] > cell.read.warp;
     if (!same_lane && !warp_ordered) return Race::kWriteAfterRead;
   }
-  for (size_t g = 0; g < matrix.size() && !matrix_reads_.empty(); ++g) {
-    const uint32_t group = matrix_reads_[index * matrix.size() + g];
+  const size_t groups = matrix_reads_.empty() ? 0 : matrix.size();
+  for (size_t g = 0; g < groups; ++g) {
+    const uint32_t group = matrix_reads_[index * groups + g];
     Epoch done;
     if (group == 0) continue;
     if (!matrix[g].CompletedAt(group, &done)) return Race::kMatrixRead;

@@ -5,6 +5,7 @@
 // byte and since which barrier, warp barrier, wait or fence it is visible to whom. An access that nothing orders after
 // a conflicting one is a race.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -32,11 +33,23 @@ struct AsyncGroups {
     uint32_t up_to;
     Epoch when;
   };
-  std::vector<Wait> waits;  // of the block epoch of the last wait, ascending
+  absl::InlinedVector<Wait, 2> waits;  // of the block epoch of the last wait, ascending
   // When the issuer knew group `sequence` complete, or any moment between that and the block barrier that followed;
   // false if it does not yet.
-  bool CompletedAt(uint32_t sequence, Epoch* when) const;
+  bool CompletedAt(uint32_t sequence, Epoch* when) const {
+    if (sequence > completed) return false;
+    *when = sequence <= settled ? settled_when : WaitFor(sequence);
+    return true;
+  }
   void CompleteUpTo(uint32_t sequence, Epoch now);
+
+ private:
+  // Of a group that `waits` completes.
+  Epoch WaitFor(uint32_t sequence) const {
+    if (waits.size() == 1) return waits[0].when;
+    return std::lower_bound(waits.begin(), waits.end(), sequence,
+                            [](const Wait& w, uint32_t s) { return w.up_to < s; })->when;
+  }
 };
 
 // A scalar in little room: most have one anchor at most.
