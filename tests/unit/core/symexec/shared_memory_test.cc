@@ -239,11 +239,11 @@ TEST_F(SharedMemoryTest, FragmentsNameValuesAndOffsets) {
   Write(0, 4, 3, 4);
   ASSERT_EQ(Read(0, 0, 16), Race::kNone);
   ASSERT_EQ(fragments_.size(), 4u);
-  EXPECT_EQ(fragments_[0].value->node, 1u);
+  EXPECT_EQ(fragments_[0].value->node(), 1u);
   EXPECT_EQ(fragments_[0].bytes, 4u);
   EXPECT_EQ(fragments_[0].value_bytes, 8u);
-  EXPECT_EQ(fragments_[1].value->node, 3u);
-  EXPECT_EQ(fragments_[2].value->node, 2u);
+  EXPECT_EQ(fragments_[1].value->node(), 3u);
+  EXPECT_EQ(fragments_[2].value->node(), 2u);
   EXPECT_EQ(fragments_[3].value, nullptr) << "never written";
   EXPECT_EQ(fragments_[3].bytes, 4u);
   ASSERT_EQ(Read(0, 4, 4), Race::kNone);
