@@ -67,7 +67,7 @@ def pack(bin_folder, folder):
 class Service:
     """A server and a worker, as processes."""
 
-    def __init__(self, bin_folder, scratch, device):
+    def __init__(self, bin_folder, scratch, device, worker_options=()):
         self.bin, self.scratch = bin_folder, scratch
         # Packed programs lie beside their libraries.
         packed = any(bin_folder.glob("lib*.so*"))
@@ -76,7 +76,8 @@ class Service:
         out = self._start("samebits", "serve", "--listen", "127.0.0.1:0", "--metrics", "none", "--data", str(scratch))
         self.address = self._wait(out, r" serves (\S+)")
         words = ["--no-cuda", "--cpu-sm", "90"] if device == "cpu" else ["--no-cpu"]
-        out = self._start("samebits-worker", "--server", self.address, "--id", "w", "--allow-submitted-kernels", *words)
+        out = self._start("samebits-worker", "--server", self.address, "--id", "w", "--allow-submitted-kernels", *words,
+                          *worker_options)
         self._wait(out, r"devices: (\d+)")
         self.device = self._registered()
 
