@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <array>
 #include <map>
 #include <memory>
@@ -89,7 +91,7 @@ absl::StatusOr<std::array<std::string, 2>> IdsOf(const std::string& text, size_t
 }
 
 // One line of the file of pairs.
-absl::Status AnswerPair(const CommandLine& line, Backend* backend, const std::map<std::string, KernelSource>& sources,
+absl::StatusOr<ExitCode> AnswerPair(const CommandLine& line, Backend* backend, const std::map<std::string, KernelSource>& sources,
                         const std::array<std::string, 2>& ids) {
   const auto describe = [&](const std::string& name) { return backend->Describe(name); };
   std::vector<Kernel> kernels;
@@ -103,7 +105,17 @@ absl::Status AnswerPair(const CommandLine& line, Backend* backend, const std::ma
   const auto comparison = Ask(line, backend, kernels[0], kernels[1]);
   if (!comparison.ok()) return comparison.status();
   PrintComparison(line, *comparison, kernels[0], kernels[1]);
-  return absl::OkStatus();
+  return ExitCodeOf(comparison->verdict);
+}
+
+// The code of a batch that has pairs of both: failures and bad input first, then what is not decided, then what differs.
+ExitCode Worse(ExitCode a, ExitCode b) {
+  const auto rank = [](ExitCode code) {
+    static constexpr ExitCode kOrder[] = {ExitCode::kEquivalent, ExitCode::kNotEquivalent, ExitCode::kUnknown,
+                                          ExitCode::kBadInput, ExitCode::kFailure};
+    return std::find(std::begin(kOrder), std::end(kOrder), code) - std::begin(kOrder);
+  };
+  return rank(a) < rank(b) ? b : a;
 }
 
 // Answers pair by pair; a pair that cannot be answered gets an error and does not end the batch.
@@ -124,8 +136,8 @@ ExitCode RunPairs(const CommandLine& line, Backend* backend) {
     ++number;
     if (row.find_first_not_of(" \t\r") == std::string::npos) continue;
     const auto ids = IdsOf(row, number);
-    const absl::Status status = ids.ok() ? AnswerPair(line, backend, sources, *ids) : ids.status();
-    if (!status.ok()) code = ReportError(line, status);
+    const absl::StatusOr<ExitCode> answer = ids.ok() ? AnswerPair(line, backend, sources, *ids) : ids.status();
+    code = Worse(code, answer.ok() ? *answer : ReportError(line, answer.status()));
     std::fflush(stdout);
   }
   return code;

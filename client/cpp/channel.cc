@@ -47,7 +47,14 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(const 
 absl::StatusOr<std::string> ReadToken(const ClientOptions& options) {
   if (options.token_file.empty()) return "";
   absl::StatusOr<std::string> text = ReadFile(options.token_file);
-  if (text.ok()) absl::StripAsciiWhitespace(&*text);
+  if (!text.ok()) return text;
+  absl::StripAsciiWhitespace(&*text);
+  // It goes into a header, and what a header cannot hold would be printed by what refuses it.
+  const bool fit = std::all_of(text->begin(), text->end(), [](char c) { return c > ' ' && c <= '~'; });
+  if (text->empty() || !fit)
+    return absl::InvalidArgumentError(absl::StrCat(options.token_file, text->empty() ? ": is empty" : ": holds more than one token",
+                                                   "; it should hold the one line that samebits token, or samebits fleet "
+                                                   "enrol, prints on standard output"));
   return text;
 }
 

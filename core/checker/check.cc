@@ -34,6 +34,10 @@ absl::Status CheckBlock(const isa::Function& f, const Launch& launch) {
     if (required != launch.block)
       return absl::InvalidArgumentError(absl::StrCat("block ", Dims(launch.block), " contradicts the kernel's .reqntid ", Dims(required)));
   }
+  const uint64_t most = f.maxntid[0] == 0 ? 1024 : uint64_t{f.maxntid[0]} * std::max(1u, f.maxntid[1]) * std::max(1u, f.maxntid[2]);
+  if (threads > most)
+    return absl::InvalidArgumentError(absl::StrCat("block ", Dims(launch.block), " has more threads than the ", most,
+                                                   " that it says it is launched with at most (.maxntid; AMD: .max_flat_workgroup_size)"));
   return absl::OkStatus();
 }
 

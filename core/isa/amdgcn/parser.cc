@@ -478,6 +478,7 @@ void Parser::AddEntry(Kernel& k, uint32_t line) {
   f.is_entry = true;
   f.line = line;
   for (int d = 0; d < 3; ++d) f.reqntid[d] = k.required_workgroup[d];
+  f.maxntid[0] = k.max_workgroup;
   const uint32_t function = static_cast<uint32_t>(module_.functions.size());
   k.explicit_arguments = 0;
   for (const KernelArgument& a : k.arguments) {

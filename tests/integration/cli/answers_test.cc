@@ -259,6 +259,27 @@ TEST_P(AnswersTest, SignaturesComeInOrderWithALineForEachRow) {
   EXPECT_EQ(Ask({"signature", "--manifest", folder_.path() + "/none.jsonl"}).exit_code, 2);
 }
 
+TEST_P(AnswersTest, PairsOfAManifestEndWithTheCodeOfTheWorst) {
+  folder_.Write("add.ptx", Added());
+  folder_.Write("swapped.ptx", AddedSwapped());
+  folder_.Write("raced.ptx", Raced());
+  folder_.Write("unmodelled.ptx", Unmodelled());
+  std::string rows;
+  for (const char* name : {"add", "swapped", "raced", "unmodelled"})
+    rows += Json{{"id", name}, {"path", std::string(name) + ".ptx"}, {"block", {32, 1, 1}}, {"grid", {4, 1, 1}},
+                 {"args", nullptr}}.dump() + "\n";
+  const std::string manifest = folder_.Write("m.jsonl", rows);
+  const auto code = [&](const std::string& pairs) {
+    return Ask({"compare", "--manifest", manifest, "--pairs", folder_.Write("pairs.jsonl", pairs)}).exit_code;
+  };
+  const std::string equal = R"({"a": "add", "b": "swapped"})" "\n", raced = R"({"a": "add", "b": "raced"})" "\n",
+                    unknown = R"({"a": "add", "b": "unmodelled"})" "\n", missing = R"({"a": "add", "b": "none"})" "\n";
+  EXPECT_EQ(code(equal + equal), 0);
+  EXPECT_EQ(code(raced + equal), 1);
+  EXPECT_EQ(code(unknown + raced + equal), 3);
+  EXPECT_EQ(code(missing + unknown + equal), 2);
+}
+
 TEST_P(AnswersTest, Partition) {
   const std::string a = folder_.Write("a.ptx", Added()), b = folder_.Write("b.ptx", Multiplied());
   const std::string c = folder_.Write("c.ptx", AddedSwapped()), n = folder_.Write("n.ptx", Raced());

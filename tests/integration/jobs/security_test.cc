@@ -75,6 +75,15 @@ const std::map<std::string, std::string>& Rules() {
       {"samebits.v1.FleetService/DrainWorker", "admin"},
       {"samebits.v1.FleetService/CreateEnrolment", "admin"},
       {"samebits.v1.FleetService/RevokeWorker", "admin"},
+      {"samebits.v1.ArchProfileService/ImportArchProfile", "submitter admin"},
+      {"samebits.v1.ArchProfileService/GetArchProfile", "viewer submitter admin"},
+      {"samebits.v1.ArchProfileService/ListArchProfiles", "viewer submitter admin"},
+      {"samebits.v1.ArchProfileService/ExportArchProfile", "viewer submitter admin"},
+      {"samebits.v1.ArchProfileService/DeleteArchProfile", "admin"},
+      {"samebits.v1.ArchProfileService/DescribeGemm", "viewer submitter admin"},
+      {"samebits.v1.ArchProfileService/EmulateGemm", "viewer submitter admin"},
+      {"samebits.v1.ArchProfileService/ReportBatchInvariance", "viewer submitter admin"},
+      {"samebits.v1.ArchProfileService/CompareArchProfiles", "viewer submitter admin"},
       {"samebits.worker.v1.WorkerSessions/EnrolWorker", "enrolment"},
       {"samebits.worker.v1.WorkerSessions/CreateWorkerSession", "worker"},
       {"samebits.worker.v1.WorkerSessions/UpdateWorkerSession", "worker"},
@@ -494,8 +503,15 @@ TEST_F(SecurityTest, ClientsSendTheirToken) {
   EXPECT_TRUE(absl::IsInvalidArgument(client::JobClient::Connect(options).status()));
   options.token_over_plaintext = true;
   EXPECT_FALSE(absl::IsInvalidArgument(client::JobClient::Connect(options).status()));
-  options.token_file = Path("none");
+  // Not a token: refused before it can reach a header, and not repeated.
   options.target = server_->address();
+  for (const char* bad : {"", "\n", "abc\ndef\n", "abc def", "\xff\xfe"}) {
+    options.token_file = Write("bad", bad);
+    const absl::Status status = client::JobClient::Connect(options).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_FALSE(absl::StrContains(status.message(), "abc")) << status;
+  }
+  options.token_file = Path("none");
   EXPECT_TRUE(absl::IsInvalidArgument(client::JobClient::Connect(options).status()));
 }
 

@@ -166,6 +166,18 @@ TEST(MemoTest, KeepsNoOtherStatusAndNoMoreThanItsCapacity) {
   }
 }
 
+TEST(MemoTest, BlocksKeepToWhatTheKernelSaysOfThem) {
+  std::string text = Kernel("st.global.u32 [%rd6], 7;\n");
+  const size_t body = text.find(")\n{", text.find(".entry"));
+  ASSERT_NE(body, std::string::npos);
+  text.insert(body + 1, "\n.maxntid 8, 4, 1");
+  Launch launch = FrameLaunch();
+  launch.block = {32, 1, 1};
+  EXPECT_TRUE(ComputeSignature(text, launch).ok());
+  launch.block = {33, 1, 1};
+  EXPECT_TRUE(absl::IsInvalidArgument(ComputeSignature(text, launch).status()));
+}
+
 TEST(MemoTest, ErrorsAreThoseOfTheLaunch) {
   SignatureMemo memo;
   const std::string text = Kernel("st.global.u32 [%rd6], 7;\n");
