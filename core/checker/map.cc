@@ -315,6 +315,8 @@ bool MapBuilder::AddStore(const ClassResult& c, const Store& s, BufferMap* map) 
   const symexec::SymbolicSpace& symbolic = *c.symbolic;
   const int lanes = space_.Count(s.mask);
   if (lanes == 0) return true;
+  bool all_linear;
+  const Lanes linear = Linear(s.mask, value, &all_linear);  // interns vectors: those looked up before would be gone
   const uint32_t bytes = s.value.bits / 8u;
   const auto& range = symbolic[s.address.symbolic];
   int64_t lo = INT64_MAX, hi = INT64_MIN;
@@ -330,8 +332,6 @@ bool MapBuilder::AddStore(const ClassResult& c, const Store& s, BufferMap* map) 
   map->open |= symbolic.HasTerms(s.address.symbolic);
   Field per_byte;
   for (uint32_t i = 0; i < bytes; ++i) per_byte = per_byte + Point(kAddressPoint).Power(i);
-  bool all_linear;
-  const Lanes linear = Linear(s.mask, value, &all_linear);
   if (!all_linear && CountsElements(c, s, value)) {
     map->coverage = map->coverage + AddElements(c, s, value, map) * per_byte;
     return true;
