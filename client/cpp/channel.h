@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
@@ -26,6 +27,24 @@ void AddToken(const std::string& token, grpc::ClientContext* context);
 
 // A connected channel; errors as Client::Connect and MakeCredentials.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(const ClientOptions& options);
+
+// A client of that class, which is made of options, token and channel.
+template <typename Implementation>
+absl::StatusOr<std::unique_ptr<Implementation>> ConnectAs(const ClientOptions& options) {
+  auto channel = OpenChannel(options);
+  if (!channel.ok()) return channel.status();
+  absl::StatusOr<std::string> token = ReadToken(options);
+  if (!token.ok()) return token.status();
+  return std::make_unique<Implementation>(options, *std::move(token), *std::move(channel));
+}
+
+// A request that names a resource and says nothing else.
+template <typename Request>
+Request Named(const std::string& name) {
+  Request request;
+  request.set_name(name);
+  return request;
+}
 
 // Before attempt + 1: doubles per attempt up to the maximum; a random half of it, so that clients do not return
 // together.

@@ -132,11 +132,7 @@ absl::Status GrpcClient::CheckHealth() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ClientOptions& options) {
-  auto channel = OpenChannel(options);
-  if (!channel.ok()) return channel.status();
-  absl::StatusOr<std::string> token = ReadToken(options);
-  if (!token.ok()) return token.status();
-  return std::make_unique<GrpcClient>(options, *std::move(token), *std::move(channel));
+  return ConnectAs<GrpcClient>(options);
 }
 
 }  // namespace samebits::client

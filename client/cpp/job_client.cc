@@ -15,13 +15,6 @@ bool HasEnded(const v1::Operation& operation) {
          operation.state() == v1::Operation::CANCELLED;
 }
 
-template <typename Request>
-Request Named(const std::string& name) {
-  Request request;
-  request.set_name(name);
-  return request;
-}
-
 class GrpcJobClient : public JobClient {
  public:
   GrpcJobClient(ClientOptions options, std::string token, const std::shared_ptr<grpc::Channel>& channel)
@@ -117,11 +110,7 @@ absl::StatusOr<v1::Operation> GrpcJobClient::Watch(const std::string& name,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<JobClient>> JobClient::Connect(const ClientOptions& options) {
-  auto channel = OpenChannel(options);
-  if (!channel.ok()) return channel.status();
-  absl::StatusOr<std::string> token = ReadToken(options);
-  if (!token.ok()) return token.status();
-  return std::make_unique<GrpcJobClient>(options, *std::move(token), *channel);
+  return ConnectAs<GrpcJobClient>(options);
 }
 
 }  // namespace samebits::client

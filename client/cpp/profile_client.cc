@@ -10,13 +10,6 @@ namespace {
 
 using Stub = v1::ArchProfileService::Stub;
 
-template <typename Request>
-Request Named(const std::string& name) {
-  Request request;
-  request.set_name(name);
-  return request;
-}
-
 class GrpcProfileClient : public ProfileClient {
  public:
   GrpcProfileClient(ClientOptions options, std::string token, const std::shared_ptr<grpc::Channel>& channel)
@@ -65,11 +58,7 @@ class GrpcProfileClient : public ProfileClient {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ProfileClient>> ProfileClient::Connect(const ClientOptions& options) {
-  auto channel = OpenChannel(options);
-  if (!channel.ok()) return channel.status();
-  absl::StatusOr<std::string> token = ReadToken(options);
-  if (!token.ok()) return token.status();
-  return std::make_unique<GrpcProfileClient>(options, *std::move(token), *channel);
+  return ConnectAs<GrpcProfileClient>(options);
 }
 
 }  // namespace samebits::client
