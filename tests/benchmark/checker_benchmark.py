@@ -28,6 +28,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from local_service import free_port  # noqa: E402
+
 
 def signatures(options, manifest):
     command = [options.samebits, "signature", "--local", "--quiet", "--jobs", "1", "--manifest", str(manifest)]
@@ -197,12 +200,6 @@ def measure_memory(options):
     if status != 0:
         sys.exit(f"signature: exit status {status}")
     print(f"memory: {len(rows_of(options.manifest))} kernels in one process, largest resident set {usage.ru_maxrss / 1024:.0f} MiB")
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def measure_partition(options):

@@ -149,8 +149,9 @@ def keeps_lines(row, position):
     return position % KEEP_LINES_EVERY == 0 or row["config"].get("flags") in ("-lineinfo", "-G")
 
 
-def pack(out, rows):
-    with tarfile.open(HERE / "kernels.tar.xz", "w:xz", preset=9) as archive:
+def pack(out, rows, archive_name="kernels.tar.xz", manifest_name="manifest.jsonl"):
+    """Writes the committed form of what lies in `out` beside this file."""
+    with tarfile.open(HERE / archive_name, "w:xz", preset=9) as archive:
         for row in sorted(rows, key=lambda r: (r["entry"], r["path"])):
             info = archive.gettarinfo(out / row["path"], row["path"])
             info.uid = info.gid = info.mtime = 0
@@ -158,7 +159,7 @@ def pack(out, rows):
             info.mode = 0o644
             with open(out / row["path"], "rb") as text:
                 archive.addfile(info, text)
-    (HERE / "manifest.jsonl").write_text((out / "manifest.jsonl").read_text())
+    (HERE / manifest_name).write_text((out / "manifest.jsonl").read_text())
 
 
 def main():

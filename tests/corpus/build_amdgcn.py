@@ -14,7 +14,6 @@ import os
 import pathlib
 import re
 import sys
-import tarfile
 
 import build
 
@@ -93,18 +92,6 @@ def build_case(work):
     return row, text
 
 
-def pack(out, rows):
-    with tarfile.open(HERE / "amdgcn.tar.xz", "w:xz", preset=9) as archive:
-        for row in sorted(rows, key=lambda r: (r["entry"], r["path"])):
-            info = archive.gettarinfo(out / row["path"], row["path"])
-            info.uid = info.gid = info.mtime = 0
-            info.uname = info.gname = ""
-            info.mode = 0o644
-            with open(out / row["path"], "rb") as text:
-                archive.addfile(info, text)
-    (HERE / "amdgcn.jsonl").write_text((out / "manifest.jsonl").read_text())
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, default=HERE / "build_amdgcn")
@@ -136,7 +123,7 @@ def main():
     for line in failed:
         print("failed", line)
     if options.pack:
-        pack(options.out, rows)
+        build.pack(options.out, rows, "amdgcn.tar.xz", "amdgcn.jsonl")
         print(f"packed {(HERE / 'amdgcn.tar.xz').stat().st_size} bytes")
     return 0
 

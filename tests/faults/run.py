@@ -12,7 +12,6 @@ import os
 import pathlib
 import random
 import signal
-import socket
 import struct
 import subprocess
 import sys
@@ -20,38 +19,15 @@ import tempfile
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 import checks  # noqa: E402
 import proxy  # noqa: E402
+from local_service import add_kernel, free_port  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LEASE_SECONDS = 2
 DISK_BYTES = 256 << 20
-KERNEL = """.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry k(.param .u64 .ptr .global .align 4 x, .param .u64 .ptr .global .align 4 o)
-{{
-  .reg .b32 %r<3>; .reg .f32 %f<4>; .reg .b64 %rd<6>;
-  ld.param.u64 %rd1, [x];
-  ld.param.u64 %rd2, [o];
-  mov.u32 %r1, %tid.x;
-  mul.wide.s32 %rd5, %r1, 4;
-  add.s64 %rd3, %rd1, %rd5;
-  add.s64 %rd4, %rd2, %rd5;
-  ld.global.f32 %f1, [%rd3];
-  mov.f32 %f2, 0f{constant:08x};
-  add.rn.f32 %f3, {operands};
-  st.global.f32 [%rd4], %f3;
-  ret;
-}}
-"""
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Daemon:
@@ -94,7 +70,7 @@ class Load:
         self.pair = []
         for i, operands in enumerate(("%f1, %f2", "%f2, %f1")):
             self.pair.append(str(folder / f"{i}.ptx"))
-            pathlib.Path(self.pair[-1]).write_text(KERNEL.format(constant=0x3F800001, operands=operands))
+            pathlib.Path(self.pair[-1]).write_text(add_kernel(operands))
         self.threads = [threading.Thread(target=self._run, args=(range(i, 1 << 30, clients),)) for i in range(clients)]
         for thread in self.threads:
             thread.start()
@@ -120,7 +96,7 @@ class Load:
 
     def _register(self, number):
         path = self.folder / f"kernel-{number}.ptx"
-        path.write_text(KERNEL.format(constant=0x3F800002 + number, operands="%f1, %f2"))
+        path.write_text(add_kernel(constant=0x3F800002 + number))
         self.kernels[self._until_accepted("register", str(path))["name"]] = path
 
     def _run(self, numbers):

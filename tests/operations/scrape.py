@@ -10,7 +10,6 @@ import contextlib
 import json
 import pathlib
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,17 +17,12 @@ import time
 import urllib.parse
 import urllib.request
 
-import fleet
+import fleet  # puts tests/support on the path
+from local_service import free_port
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RULES = ROOT / "deploy" / "prometheus" / "alerts.yml"
 CONFIG = ROOT / "deploy" / "prometheus" / "prometheus.yml"
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def check_exposition(text):
