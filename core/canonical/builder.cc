@@ -825,9 +825,7 @@ bool Builder::BuildCompare(Fn fn, Attr attr, Scalar* c, Scalar* out) {
     attr.compare = swapped;
     std::swap(c[0], c[1]);
   }
-  const bool symmetric = swapped == Compare::kEq || swapped == Compare::kNe || swapped == Compare::kEqu ||
-                         swapped == Compare::kNeu || swapped == Compare::kNum || swapped == Compare::kNan;
-  if (symmetric && Less(c[1], c[0])) std::swap(c[0], c[1]);
+  if (expr::IsSymmetric(swapped) && Less(c[1], c[0])) std::swap(c[0], c[1]);
   return Plain(fn, attr.Encode(), 1, 0, c, 2, out);
 }
 

@@ -17,20 +17,10 @@ namespace {
 // Whether operands 0 and 1 may be exchanged.
 bool Commutes(const expr::NodeManager& nodes, const expr::Node& n) {
   if (n.fn == Fn::kFFma) return true;
+  if (n.fn == Fn::kFCompare || n.fn == Fn::kICompare) return expr::IsSymmetric(expr::Attr::Decode(n.attr).compare);
   if (n.fn != Fn::kIsa) return n.children == 2 && expr::IsCommutative(n.fn);
   const expr::IsaOperation* isa = nodes.isa(n.attr);
   return isa != nullptr && isa->spelling.empty();
-}
-
-bool Symmetric(const expr::Node& n) {
-  if (n.fn != Fn::kFCompare && n.fn != Fn::kICompare) return false;
-  switch (expr::Attr::Decode(n.attr).compare) {
-    case expr::Compare::kEq: case expr::Compare::kNe: case expr::Compare::kEqu: case expr::Compare::kNeu:
-    case expr::Compare::kNum: case expr::Compare::kNan:
-      return true;
-    default:
-      return false;
-  }
 }
 
 bool HasForm(const expr::Node& n) { return n.fn != Fn::kFold && n.fn != Fn::kGather && !expr::IsAssociative(n.fn); }
@@ -88,7 +78,7 @@ bool LinearForms::Build(NodeId id, LinearForm* out) {
       s.anchor[j] = {0, static_cast<expr::SymbolicId>(places.size()), nodes_.slot_buffer(form.node, j), 0};
     }
   }
-  if (Commutes(nodes_, n) || Symmetric(n)) {
+  if (Commutes(nodes_, n)) {
     Scalar &a = children[0], &b = children[1];
     if (nodes_[b.node].digest < nodes_[a.node].digest) std::swap(a, b);
     if (a.node == b.node)

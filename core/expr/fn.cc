@@ -82,4 +82,13 @@ bool IsCommutative(Fn fn) {
   return fn == Fn::kFAdd || fn == Fn::kFMul || fn == Fn::kIMul || fn == Fn::kIMulHi || IsAssociative(fn);
 }
 
+bool IsSymmetric(Compare compare) {
+  switch (compare) {
+    case Compare::kEq: case Compare::kNe: case Compare::kEqu: case Compare::kNeu: case Compare::kNum: case Compare::kNan:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace samebits::expr

@@ -94,6 +94,7 @@ std::string AttrName(Fn fn, uint64_t attr);
 bool IsAssociative(Fn fn);
 // Two operands that may be exchanged.
 bool IsCommutative(Fn fn);
+bool IsSymmetric(Compare compare);
 
 }  // namespace samebits::expr
 

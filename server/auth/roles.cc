@@ -70,48 +70,9 @@ bool MayCall(Role role, Method method) {
   return IsPerson(least) && IsPerson(role) ? role >= least : role == least;
 }
 
+// What a viewer may call changes nothing, and all else does but a heartbeat: what came of the tasks is in the database.
 bool IsMutation(Method method) {
-  switch (method) {
-    case Method::kRegisterKernel:
-    case Method::kDeleteKernel:
-    case Method::kVerifyKernels:
-    case Method::kCancelOperation:
-    case Method::kDeleteOperation:
-    case Method::kDeleteReproducer:
-    case Method::kDrainWorker:
-    case Method::kCreateWorkerSession:
-    case Method::kCreateEnrolment:
-    case Method::kRevokeWorker:
-    case Method::kEnrolWorker:
-    case Method::kImportArchProfile:
-    case Method::kDeleteArchProfile:
-      return true;
-    case Method::kGetKernel:
-    case Method::kListKernels:
-    case Method::kComputeKernelSignature:
-    case Method::kCompareKernels:
-    case Method::kExplainDifference:
-    case Method::kPartitionKernels:
-    case Method::kGetOperation:
-    case Method::kListOperations:
-    case Method::kWaitOperation:
-    case Method::kWatchOperation:
-    case Method::kGetWorker:
-    case Method::kListWorkers:
-    case Method::kListDevices:
-    case Method::kListReproducers:
-    case Method::kGetReproducer:
-    case Method::kGetArchProfile:
-    case Method::kListArchProfiles:
-    case Method::kExportArchProfile:
-    case Method::kDescribeGemm:
-    case Method::kEmulateGemm:
-    case Method::kReportBatchInvariance:
-    case Method::kCompareArchProfiles:
-    case Method::kUpdateWorkerSession:  // a heartbeat; what came of the tasks is in the database
-      return false;
-  }
-  return true;
+  return LeastRole(method) != Role::kViewer && method != Method::kUpdateWorkerSession;
 }
 
 }  // namespace samebits::server
