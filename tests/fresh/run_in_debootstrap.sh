@@ -5,7 +5,8 @@
 #   tests/fresh/run_in_debootstrap.sh [RECORD.json]
 #
 # Environment: SUITE (bookworm), MIRROR (of Debian; default: the one this machine's apt uses), ROOT (a root to make or
-# use again, kept; default: a temporary one).
+# use again, kept; default: a temporary one), KEEP=1 (go on in the clone of HEAD that an interrupted run left in ROOT;
+# its times are then those of a build that was partly there).
 set -euo pipefail
 repository=$(cd "$(dirname "$0")/../.." && pwd)
 record=${1:-}
@@ -80,14 +81,17 @@ system, commit, cores, date, path = sys.argv[1:]
 json.dump({"system": system, "commit": commit, "cores": int(cores), "date": date, "runs": runs}, open(path, "w"), indent=1)
 open(path, "a").write("\n")' \
     "$(in_root sh -c '. /etc/os-release; echo "$PRETTY_NAME $(cat /etc/debian_version), minbase"')" \
-    "$(git -C "$repository" rev-parse HEAD)" "$(nproc)" "$(date -u +%F)" "$record"
+    "$head" "$(nproc)" "$(date -u +%F)" "$record"
 }
 
 [ -e "$root/bin/sh" ] || make_root
 copy_network
 mount_root
-rm -rf "${root:?}$home"
-git clone -q "$repository" "$root$home"
+head=$(git -C "$repository" rev-parse HEAD)
+if [ "${KEEP:-0}" != 1 ] || [ "$(git -C "$root$home" rev-parse HEAD 2>/dev/null)" != "$head" ]; then
+  rm -rf "${root:?}$home"
+  git clone -q "$repository" "$root$home"
+fi
 
 status=0
 measure quickstart deploy/quickstart.sh || status=1
