@@ -118,6 +118,9 @@ class Backend {
   virtual std::string Describe() const = 0;  // "NVIDIA H200, sm_90, cuBLASLt 13.1.0"; "CPU reference"
   // RESOURCE_EXHAUSTED where memory does not suffice, with what is needed and what there is.
   virtual absl::StatusOr<std::unique_ptr<Engine>> Open(const Configuration& configuration, const Capacity& capacity) = 0;
+  // Bytes per second that a copy within the device moves, read and written bytes both counted, measured now on a buffer
+  // far larger than any cache. UNIMPLEMENTED where timing means nothing.
+  virtual absl::StatusOr<double> CopyBandwidth() { return absl::UnimplementedError("no copy bandwidth"); }
 };
 
 }  // namespace samebits::heal
