@@ -53,5 +53,5 @@ def options():
     return {"build_py": BuildWithProtos, "bdist_wheel": PlatformWheel}
 
 
-setup(packages=["samebits", "samebits.v1", "samebits.triton"], package_data={"samebits": ["py.typed"]},
-      install_requires=dependencies(), distclass=MaybeBinary, cmdclass=options())
+setup(packages=["samebits", "samebits.heal", "samebits.v1", "samebits.triton"],
+      package_data={"samebits": ["py.typed"], "samebits.heal": ["*.jsonl"]}, install_requires=dependencies(), distclass=MaybeBinary, cmdclass=options())
