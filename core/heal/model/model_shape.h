@@ -25,8 +25,8 @@ struct RopeScaling {
 struct ModelShape {
   std::string name;
   int hidden = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0, intermediate = 0, vocabulary = 0;
-  bool tied = false;      // the head is the embedding
-  bool qk_norm = false;   // RMSNorm of every head of Q and K before the rotation
+  bool tied = false;     // the head is the embedding
+  bool qk_norm = false;  // RMSNorm of every head of Q and K before the rotation
   bool qkv_bias = false;
   double rope_theta = 1e4, norm_epsilon = 1e-5;
   std::optional<RopeScaling> rope_scaling;

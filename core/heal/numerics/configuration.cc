@@ -128,7 +128,8 @@ absl::StatusOr<Configuration> ParseFields(absl::string_view text) {
   if (bare && name != "heal++") return result;
   if (name != "heal++" && name != "heal-full") return Bad(text, absl::StrCat("'", name, "' takes no ':'"));
   const std::optional<std::vector<int>> layers = ParseLayers(argument);
-  if (!layers) return Bad(text, absl::StrCat("a number of layers, or @ and layers below ", kMostLayers, ", is expected"));
+  if (!layers)
+    return Bad(text, absl::StrCat("a number of layers, or @ and layers below ", kMostLayers, ", is expected"));
   (name == "heal++" ? result.unprotected_layers : result.uncompensated_layers) = *layers;
   return result;
 }

@@ -28,9 +28,9 @@ struct HiLo {
 // Exact: hi is q rounded down to a multiple of 2^6 and lo the rest times 2^10, so that both are FP16 values.
 HiLo UnpackInt16(int16_t q);
 
-// hi = FP16(x), lo = FP16((x - hi) * 2^10). Error of hi + lo / 2^10: at most 2^-21 |x| for 2^-14 <= |x| <= 65504, at most
-// 2^-35 below. Beyond that range of FP16 hi saturates at +-65504 and lo takes what it can (63.97). Infinities and NaN
-// stay in hi; lo is 0.
+// hi = FP16(x), lo = FP16((x - hi) * 2^10). Error of hi + lo / 2^10: at most 2^-21 |x| for 2^-14 <= |x| <= 65504, at
+// most 2^-35 below. Beyond that range of FP16 hi saturates at +-65504 and lo takes what it can (63.97). Infinities and
+// NaN stay in hi; lo is 0.
 HiLo SplitF16(float x);
 
 // The power-of-two exponent e for a weight matrix such that max|w| * 2^e lies in [2^13, 2^14): FP16 then holds BF16

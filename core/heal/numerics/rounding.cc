@@ -31,7 +31,7 @@ uint16_t ToF16(float x) {
   const uint32_t sign = bits >> 16 & 0x8000;
   if (magnitude > kInfinity) return static_cast<uint16_t>(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
   if (magnitude >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);  // 65520 and more
-  if (magnitude < 0x38800000) {                                             // below 2^-14: multiples of 2^-24
+  if (magnitude < 0x38800000) {                                              // below 2^-14: multiples of 2^-24
     // 0.5 has ulp 2^-24, so the sum's low bits are the rounded multiple
     const float sum = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(sum) - 0x3f000000));
@@ -61,10 +61,14 @@ float TruncateSignificand(float x, int bits) {
 
 float RoundTo(Boundary boundary, int significand_bits, float x) {
   switch (boundary) {
-    case Boundary::kBf16: return FromBf16(ToBf16(x));
-    case Boundary::kF16: return FromF16(ToF16(x));
-    case Boundary::kF32: return x;
-    case Boundary::kTruncated: return TruncateSignificand(x, significand_bits);
+    case Boundary::kBf16:
+      return FromBf16(ToBf16(x));
+    case Boundary::kF16:
+      return FromF16(ToF16(x));
+    case Boundary::kF32:
+      return x;
+    case Boundary::kTruncated:
+      return TruncateSignificand(x, significand_bits);
   }
   return x;
 }

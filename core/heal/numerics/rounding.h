@@ -13,7 +13,7 @@ uint16_t ToBf16(float x);
 float FromBf16(uint16_t bits);
 uint16_t ToF16(float x);  // subnormals kept; beyond 65504 + half a step: infinity
 float FromF16(uint16_t bits);
-float RoundTf32(float x);                 // nearest, ties away from zero, as cvt.rna.tf32 does
+float RoundTf32(float x);                      // nearest, ties away from zero, as cvt.rna.tf32 does
 float TruncateSignificand(float x, int bits);  // keeps `bits` (0 to 23) after the leading one, towards zero
 float RoundTo(Boundary boundary, int significand_bits, float x);
 

@@ -13,14 +13,22 @@ struct Case {
   const char *text, *canonical;
 };
 constexpr Case kCases[] = {
-    {"bf16", "bf16"},          {" FP16 ", "fp16"},
-    {"tf32", "tf32"},          {"fp32", "fp32"},
-    {"heal-base", "heal-base"}, {"HEAL+", "heal+"},
-    {"heal++:11", "heal++:11"}, {"heal++:0", "heal+"},
-    {"heal++:@0-10", "heal++:11"}, {"heal++:@7-9,2,5,8", "heal++:@2,5,7-9"},
-    {"heal-full", "heal-full"}, {"heal-full:0", "heal-full"},
-    {"heal-full:7", "heal-full:7"}, {"heal-full:@1", "heal-full:@1"},
-    {"trunc:3", "trunc:3"},    {"trunc:22", "trunc:22"},
+    {"bf16", "bf16"},
+    {" FP16 ", "fp16"},
+    {"tf32", "tf32"},
+    {"fp32", "fp32"},
+    {"heal-base", "heal-base"},
+    {"HEAL+", "heal+"},
+    {"heal++:11", "heal++:11"},
+    {"heal++:0", "heal+"},
+    {"heal++:@0-10", "heal++:11"},
+    {"heal++:@7-9,2,5,8", "heal++:@2,5,7-9"},
+    {"heal-full", "heal-full"},
+    {"heal-full:0", "heal-full"},
+    {"heal-full:7", "heal-full:7"},
+    {"heal-full:@1", "heal-full:@1"},
+    {"trunc:3", "trunc:3"},
+    {"trunc:22", "trunc:22"},
 };
 
 TEST(ConfigurationTest, CanonicalTextParsesToTheSame) {
@@ -36,9 +44,13 @@ TEST(ConfigurationTest, CanonicalTextParsesToTheSame) {
 }
 
 TEST(ConfigurationTest, BadWordsAreQuotedAndKnownOnesListed) {
-  for (const char* text : {"", "bf17", "bf16:3", "heal++", "heal++:", "heal++:x", "heal++:-1", "heal++:1025", "heal+:3",
-                           "heal++:@", "heal++:@3-1", "heal++:@1,,2", "heal++:@1-", "heal++:@-1", "heal++:@0-99999999",
-                           "heal-full:", "trunc", "trunc:2", "trunc:23", "trunc:+3", "trunc:3x"}) {
+  for (const char* text : {"",           "bf17",        "bf16:3",
+                           "heal++",     "heal++:",     "heal++:x",
+                           "heal++:-1",  "heal++:1025", "heal+:3",
+                           "heal++:@",   "heal++:@3-1", "heal++:@1,,2",
+                           "heal++:@1-", "heal++:@-1",  "heal++:@0-99999999",
+                           "heal-full:", "trunc",       "trunc:2",
+                           "trunc:23",   "trunc:+3",    "trunc:3x"}) {
     const auto parsed = ParseConfiguration(text);
     EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument) << text;
     EXPECT_THAT(std::string(parsed.status().message()), HasSubstr("'" + std::string(text) + "'"));

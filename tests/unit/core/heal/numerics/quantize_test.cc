@@ -45,8 +45,10 @@ TEST(QuantizeInt16Test, ErrorIsAtMostHalfAStepBesideTies) {
     std::vector<float> x = {max};
     const float scale = max / kInt16Most, inverse = kInt16Most / max;
     for (int i = 0; i < 400; ++i) {
-      float middle = static_cast<float>((static_cast<int>(random() % 60000) - 30000 + 0.5) * static_cast<double>(scale));
-      for (int k = 0; k < static_cast<int>(random() % 4); ++k) middle = std::nextafter(middle, random() & 1 ? 100.f : -100.f);
+      float middle =
+          static_cast<float>((static_cast<int>(random() % 60000) - 30000 + 0.5) * static_cast<double>(scale));
+      for (int k = 0; k < static_cast<int>(random() % 4); ++k)
+        middle = std::nextafter(middle, random() & 1 ? 100.f : -100.f);
       x.push_back(middle);
       const double q = std::nearbyint(middle * inverse);
       product_alone_errs |= std::fabs(q * scale - middle) > scale / 2.0 * (1 + 0x1p-20);
@@ -128,7 +130,8 @@ TEST(QuantizeInt16Test, GainOverF16IsAsPredicted) {
 }
 
 // Uniform in [-M, M]: sigma^2 / M^2 = 1/3, so the bound says 85. Within a binade (2^t, 2^(t+1)] FP16's MSE is
-// 2^(2t-20) / 12 (step 2^(t-10)); for M a power of two the mean over binades of 2^(2t) is M^2 / 7, and the gain 2^10 / 7.
+// 2^(2t-20) / 12 (step 2^(t-10)); for M a power of two the mean over binades of 2^(2t) is M^2 / 7, and the gain 2^10
+// / 7.
 TEST(QuantizeInt16Test, GainForUniformValues) {
   std::mt19937 random(5);
   std::vector<float> x(400000);
@@ -170,7 +173,8 @@ TEST(SplitF16Test, ReproducesF32) {
 TEST(SplitF16Test, SmallLargeAndSpecialValues) {
   std::mt19937 random(7);
   for (int i = 0; i < 100000; ++i) {
-    const float x = std::ldexp(1 + static_cast<float>(random() & 0x7fffff) * 0x1p-23f, -15 - static_cast<int>(random() % 130));
+    const float x =
+        std::ldexp(1 + static_cast<float>(random() & 0x7fffff) * 0x1p-23f, -15 - static_cast<int>(random() % 130));
     ASSERT_LE(std::fabs(SplitValue(x) - x), 0x1p-35);
   }
   EXPECT_EQ(SplitValue(65504), 65504);

@@ -102,7 +102,8 @@ TEST(RoundingTest, TruncationIsTowardsZeroAndIdempotent) {
       const float t = TruncateSignificand(x, bits);
       ASSERT_LE(std::fabs(t), std::fabs(x));
       ASSERT_LT(std::fabs(x) - std::fabs(t), std::ldexp(std::fabs(x), -bits));
-      ASSERT_EQ(std::ldexp(std::fabs(t), bits - std::ilogb(x)), std::floor(std::ldexp(std::fabs(t), bits - std::ilogb(x))));
+      ASSERT_EQ(std::ldexp(std::fabs(t), bits - std::ilogb(x)),
+                std::floor(std::ldexp(std::fabs(t), bits - std::ilogb(x))));
       ASSERT_EQ(TruncateSignificand(t, bits), t);
     }
   }
