@@ -1,0 +1,43 @@
+#ifndef SAMEBITS_CORE_HEAL_INSTRUCTION_MIX_MODULES_H_
+#define SAMEBITS_CORE_HEAL_INSTRUCTION_MIX_MODULES_H_
+
+// Files with machine code -> their code objects, each of which one disassembler reads.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/heal/instruction_mix/code_object.h"
+#include "core/heal/instruction_mix/disassembly.h"
+
+namespace samebits::heal {
+
+// A folder of its own below TMPDIR (/tmp), removed with all in it.
+class TemporaryFolder {
+ public:
+  static absl::StatusOr<TemporaryFolder> Make();
+  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+  ~TemporaryFolder();
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+struct Module {
+  std::string path;
+  std::string name;  // for people: the file; "libx.so: libx.7.sm_90a.cubin" of a member
+  FileKind kind = FileKind::kCubin;
+};
+
+// The code objects of a file, extracted into `folder` where it holds several. A file of text is a module of itself.
+absl::StatusOr<std::vector<Module>> ModulesOf(const std::string& file, const std::string& target, const std::string& folder);
+
+// The mixes of a module's kernels. Modules without a kernel that passes the filter are not disassembled.
+absl::StatusOr<DisassemblyMixes> MixesOf(const Module& module, const MixFilter& filter);
+
+}  // namespace samebits::heal
+
+#endif  // SAMEBITS_CORE_HEAL_INSTRUCTION_MIX_MODULES_H_
