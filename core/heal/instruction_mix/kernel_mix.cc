@@ -14,7 +14,7 @@ constexpr size_t kMostMangled = 2048;
 
 bool IsShown(InstructionClass kind) {
   return IsArithmetic(kind) || kind == InstructionClass::kConversion || kind == InstructionClass::kCompare ||
-         kind == InstructionClass::kConstant;
+         kind == InstructionClass::kConstant || kind == InstructionClass::kUnrecognized;
 }
 
 using Range = std::map<std::pair<std::string, InstructionClass>, OpcodeRange>;

@@ -47,7 +47,7 @@ struct MixRow {
   int64_t instructions = 0, arithmetic = 0, conversions = 0, unrecognized = 0;
   std::array<int64_t, kInstructionClasses> per_class{};
   double least_conversions = 0, most_conversions = 0;  // per instruction of floating-point arithmetic, over kernels
-  std::vector<OpcodeRange> opcodes;  // arithmetic, conversions, compare, constant; by class, then by count
+  std::vector<OpcodeRange> opcodes;  // all but integer and other; by class, then by count
 };
 
 // Rows in order of their names. `row_of`: the row of a kernel.

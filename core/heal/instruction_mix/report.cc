@@ -15,15 +15,21 @@ std::string Percent(double least, double most, bool ranges) {
   return !ranges || low == high ? high + " %" : absl::StrCat(low, "-", high, " %");
 }
 
+std::string Unrecognized(const MixRow& row) {
+  std::string out;
+  for (const OpcodeRange& range : row.opcodes)
+    if (range.kind == InstructionClass::kUnrecognized) absl::StrAppend(&out, out.empty() ? "" : ", ", range.opcode, " ", range.count);
+  return out;
+}
+
 std::string Opcodes(const MixRow& row, const MixTableOptions& options, bool arithmetic) {
   std::string out;
   for (const OpcodeRange& range : row.opcodes) {
     const bool wanted = arithmetic ? IsArithmetic(range.kind) : range.kind == InstructionClass::kConversion;
     if (!wanted || (row.arithmetic > 0 && range.most < options.least_share)) continue;
     absl::StrAppend(&out, out.empty() ? "" : ", ", range.opcode);
-    if (row.arithmetic == 0) {
-      absl::StrAppend(&out, " (", range.count, ")");
-    } else {
+    if (!arithmetic) absl::StrAppend(&out, " ", range.count);
+    if (row.arithmetic > 0) {
       const double mean = static_cast<double>(range.count) / static_cast<double>(row.arithmetic);
       absl::StrAppend(&out, " (", options.ranges ? Percent(range.least, range.most, true) : Percent(mean, mean, false), ")");
     }
@@ -77,7 +83,7 @@ std::string MixTable(const std::vector<MixRow>& rows, const MixTableOptions& opt
     absl::StrAppend(&out, row.name, "\n", row.kernels > 1 ? absl::StrCat("  kernels       ", row.kernels, "\n") : "");
     absl::StrAppend(&out, "  instructions  ", row.instructions, ", of them ", row.arithmetic, " floating-point arithmetic, ",
                     row.conversions, " conversions");
-    if (row.unrecognized > 0) absl::StrAppend(&out, ", ", row.unrecognized, " not recognized");
+    if (row.unrecognized > 0) absl::StrAppend(&out, ", ", row.unrecognized, " not recognized (", Unrecognized(row), ")");
     absl::StrAppend(&out, "\n  arithmetic    ", Opcodes(row, options, true), "\n  conversions   ", Opcodes(row, options, false), "\n");
   }
   absl::StrAppend(&out, "Shares are of floating-point arithmetic instructions in the code, each counted once however often it runs",
