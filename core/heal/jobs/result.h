@@ -32,6 +32,7 @@ struct AnchorOutcome {
 // 1. -------------------------------------------------------------------------------------------------------------
 struct ScheduleOutcome {
   Schedule schedule = Schedule::kFixed;
+  std::string failure;            // the engine's values stopped being finite (overflow): nothing below is known
   MeanSem mse;                    // Final Hidden MSE, over tokens; count 0: not measured
   std::vector<double> prompt_mse;  // mean of each prompt's tokens
   int64_t prompts = 0;            // generated; 0: not measured
@@ -143,7 +144,7 @@ struct PolicyPoint {
 struct PolicyResult {
   AnchorOutcome anchor;
   std::string variant;
-  double budget = 0, unskipped_mse = 0;  // median over prompts
+  double budget = 0, unskipped_mse = 0;  // median over all tokens of the calibration prompts
   std::vector<int> contribution_order;   // layers, the least contribution first
   std::vector<double> contribution;      // of each layer
   std::vector<PolicyPoint> points;

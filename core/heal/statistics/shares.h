@@ -20,8 +20,8 @@ struct Sources {
 };
 Shares LocalShares(const Sources& sources);
 
-// Equations 25 to 27, from the last layer to the first: c_A, c_K, c_M of each layer and what is left. They sum to 1 up to
-// rounding, whatever the local shares are.
+// Equations 25 to 27, from the last layer to the first: c_A, c_K, c_M of each layer and what is left. They sum to 1 up
+// to rounding, whatever the local shares are.
 struct Allocation {
   std::vector<Shares> layers;
   Shares total;

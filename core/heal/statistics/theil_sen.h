@@ -12,9 +12,9 @@ namespace samebits::heal {
 inline constexpr int64_t kMostPairs = 1 << 19;  // all pairs of 1,024 rows
 
 // Median over pairs of rows with different x of (y_r - y_s) / (x_r - x_s) (23); nullopt where all x of the pairs are
-// equal. All pairs where they are at most `most_pairs`; else, of n rows, the pairs (r, (r + d) mod n) for as many offsets
-// d as fit, spread evenly over 1 .. (n - 1) / 2: every row is then in equally many pairs. x and y have the same size;
-// values are finite.
+// equal. All pairs where they are at most `most_pairs`; else, of n rows, the pairs (r, (r + d) mod n) for as many
+// offsets d as fit (one at least), spread evenly over 1 .. (n - 1) / 2: every row is then in equally many pairs. x and y
+// have the same size; values are finite.
 std::optional<double> TheilSenSlope(std::span<const double> x, std::span<const double> y,
                                     int64_t most_pairs = kMostPairs);
 
