@@ -1,89 +1,21 @@
 #include "workers/cuda/cublaslt_library.h"
 
-#include <cublasLt.h>
-#include <cuda.h>
-#include <cuda_runtime_api.h>
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <cstdlib>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/gemm/operand.h"
+#include "workers/cuda/api.h"
 #include "workers/cuda/kernels/place_rows.h"
+#include "workers/cuda/return_if.h"
 
 namespace samebits::workers {
 namespace {
 
 using gemm::GemmProblem;
 using softfloat::FormatId;
-
-absl::StatusOr<void*> OpenLibrary(const char* variable, std::vector<const char*> names) {
-  if (const char* named = std::getenv(variable); named != nullptr) names = {named};
-  for (const char* name : names) {
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_GLOBAL); library != nullptr) return library;
-  }
-  return absl::UnavailableError(absl::StrCat(names[0], " is not found; ", variable, " may name it"));
-}
-
-// The functions used, by name.
-struct Api {
-#define SAMEBITS_CUDA_FUNCTIONS(X)                                                                                   \
-  X(cudaSetDevice) X(cudaDeviceGetAttribute) X(cudaMalloc) X(cudaFree) X(cudaMallocHost) X(cudaFreeHost)            \
-  X(cudaMemcpyAsync) X(cudaMemsetAsync) X(cudaStreamCreateWithFlags) X(cudaStreamDestroy) X(cudaStreamSynchronize)  \
-  X(cudaGetErrorString)
-#define SAMEBITS_DRIVER_FUNCTIONS(X)                                                                                 \
-  X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLaunchKernel)
-#define SAMEBITS_BLAS_FUNCTIONS(X)                                                                                   \
-  X(cublasLtCreate) X(cublasLtDestroy) X(cublasLtGetVersion) X(cublasLtMatmul) X(cublasLtMatmulDescCreate)          \
-  X(cublasLtMatmulDescDestroy) X(cublasLtMatmulDescSetAttribute) X(cublasLtMatrixLayoutCreate)                      \
-  X(cublasLtMatrixLayoutDestroy) X(cublasLtMatmulPreferenceCreate) X(cublasLtMatmulPreferenceDestroy)               \
-  X(cublasLtMatmulPreferenceSetAttribute) X(cublasLtMatmulAlgoGetHeuristic) X(cublasLtMatmulAlgoConfigGetAttribute)
-#define SAMEBITS_DECLARE(name) decltype(&::name) name = nullptr;
-  SAMEBITS_CUDA_FUNCTIONS(SAMEBITS_DECLARE)
-  SAMEBITS_DRIVER_FUNCTIONS(SAMEBITS_DECLARE)
-  SAMEBITS_BLAS_FUNCTIONS(SAMEBITS_DECLARE)
-#undef SAMEBITS_DECLARE
-
-  absl::Status Load() {
-    const absl::StatusOr<void*> cuda = OpenLibrary("SAMEBITS_CUDART", {"libcudart.so.13", "libcudart.so.12", "libcudart.so"});
-    if (!cuda.ok()) return cuda.status();
-    const absl::StatusOr<void*> blas =
-        OpenLibrary("SAMEBITS_CUBLASLT", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"});
-    if (!blas.ok()) return blas.status();
-    const absl::StatusOr<void*> driver = OpenLibrary("SAMEBITS_CUDA_DRIVER", {"libcuda.so.1"});
-    if (!driver.ok()) return driver.status();
-    const char* missing = nullptr;
-#define SAMEBITS_FIND(library, function)                                            \
-  function = reinterpret_cast<decltype(function)>(dlsym(library, #function));       \
-  if (function == nullptr) missing = #function;
-#define SAMEBITS_FIND_CUDA(name) SAMEBITS_FIND(*cuda, name)
-#define SAMEBITS_FIND_BLAS(name) SAMEBITS_FIND(*blas, name)
-#define SAMEBITS_FIND_DRIVER(name) SAMEBITS_FIND(*driver, name)
-    SAMEBITS_CUDA_FUNCTIONS(SAMEBITS_FIND_CUDA)
-    SAMEBITS_DRIVER_FUNCTIONS(SAMEBITS_FIND_DRIVER)
-    SAMEBITS_BLAS_FUNCTIONS(SAMEBITS_FIND_BLAS)
-    return missing == nullptr ? absl::OkStatus() : absl::UnavailableError(absl::StrCat(missing, " is not found"));
-  }
-
-  absl::Status Cuda(cudaError_t error, const char* what) const {
-    if (error == cudaSuccess) return absl::OkStatus();
-    return absl::InternalError(absl::StrCat(what, ": ", cudaGetErrorString(error)));
-  }
-  static absl::Status Driver(CUresult result, const char* what) {
-    if (result == CUDA_SUCCESS) return absl::OkStatus();
-    return absl::InternalError(absl::StrCat(what, ": driver error ", result));
-  }
-  static absl::Status Blas(cublasStatus_t status, const char* what) {
-    if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
-    if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) {
-      return absl::UnimplementedError(absl::StrCat(what, ": not supported by the library (", status, ")"));
-    }
-    return absl::InternalError(absl::StrCat(what, ": status ", status));
-  }
-};
 
 std::optional<cudaDataType_t> DataType(FormatId type) {
   switch (type) {
@@ -118,45 +50,7 @@ cudaDataType_t ScaleType(const GemmProblem& p) {
 
 }  // namespace
 
-#define SAMEBITS_RETURN_IF(expression) \
-  if (absl::Status status_ = (expression); !status_.ok()) return status_
-
 namespace {
-
-// Memory of the device or the host that grows, and is given back where far less is needed.
-class Buffer {
- public:
-  Buffer(const Api* api, bool host) : api_(api), host_(host) {}
-  ~Buffer() { Free(); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-
-  uint8_t* data() const { return static_cast<uint8_t*>(data_); }
-
-  absl::Status Reserve(int64_t bytes) {
-    bytes = std::max<int64_t>(bytes, 4096);
-    if (bytes <= capacity_ && (capacity_ < kLarge || bytes > capacity_ / 4)) return absl::OkStatus();
-    Free();
-    const cudaError_t error = host_ ? api_->cudaMallocHost(&data_, bytes) : api_->cudaMalloc(&data_, bytes);
-    SAMEBITS_RETURN_IF(api_->Cuda(error, "memory"));
-    capacity_ = bytes;
-    return absl::OkStatus();
-  }
-
- private:
-  static constexpr int64_t kLarge = int64_t{1} << 30;
-
-  void Free() {
-    if (data_ != nullptr) (host_ ? api_->cudaFreeHost(data_) : api_->cudaFree(data_));
-    data_ = nullptr;
-    capacity_ = 0;
-  }
-
-  const Api* const api_;
-  const bool host_;
-  void* data_ = nullptr;
-  int64_t capacity_ = 0;
-};
 
 int WidthIndex(int64_t bytes) { return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3; }
 
@@ -181,7 +75,10 @@ class CublasLtLibrary::Impl {
   absl::Status Open(const CublasLtOptions& options) {
     device_ = options.device;
     workspace_bytes_ = options.workspace_bytes;
-    SAMEBITS_RETURN_IF(api_.Load());
+    absl::StatusOr<std::shared_ptr<const CudaApi>> api = CudaApi::Load();
+    if (!api.ok()) return api.status();
+    loaded_ = *std::move(api);
+    api_ = *loaded_;
     if (api_.cudaSetDevice(device_) != cudaSuccess) return absl::UnavailableError("no such CUDA device");
     int major = 0, minor = 0;
     SAMEBITS_RETURN_IF(Attribute(cudaDevAttrComputeCapabilityMajor, &major));
@@ -190,7 +87,7 @@ class CublasLtLibrary::Impl {
     sm_ = 10 * major + minor;
     SAMEBITS_RETURN_IF(workspace_.Reserve(workspace_bytes_));  // makes the device's context, too
     SAMEBITS_RETURN_IF(api_.Cuda(api_.cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream"));
-    SAMEBITS_RETURN_IF(Api::Blas(api_.cublasLtCreate(&handle_), "cublasLtCreate"));
+    SAMEBITS_RETURN_IF(CudaApi::Blas(api_.cublasLtCreate(&handle_), "cublasLtCreate"));
     return LoadKernels();
   }
 
@@ -234,11 +131,11 @@ class CublasLtLibrary::Impl {
   }
 
   absl::Status LoadKernels() {
-    SAMEBITS_RETURN_IF(Api::Driver(api_.cuModuleLoadData(&module_, PlaceRowsPtx().c_str()), "kernels"));
+    SAMEBITS_RETURN_IF(CudaApi::Driver(api_.cuModuleLoadData(&module_, PlaceRowsPtx().c_str()), "kernels"));
     for (int i = 0; i < 4; ++i) {
       const std::string scatter = absl::StrCat("scatter_", 1 << i), gather = absl::StrCat("gather_", 1 << i);
-      SAMEBITS_RETURN_IF(Api::Driver(api_.cuModuleGetFunction(&scatter_[i], module_, scatter.c_str()), "kernels"));
-      SAMEBITS_RETURN_IF(Api::Driver(api_.cuModuleGetFunction(&gather_[i], module_, gather.c_str()), "kernels"));
+      SAMEBITS_RETURN_IF(CudaApi::Driver(api_.cuModuleGetFunction(&scatter_[i], module_, scatter.c_str()), "kernels"));
+      SAMEBITS_RETURN_IF(CudaApi::Driver(api_.cuModuleGetFunction(&gather_[i], module_, gather.c_str()), "kernels"));
     }
     return absl::OkStatus();
   }
@@ -247,10 +144,10 @@ class CublasLtLibrary::Impl {
     std::vector<void*> pointers;
     for (uint64_t& argument : arguments) pointers.push_back(&argument);
     const unsigned blocks = static_cast<unsigned>(std::clamp<int64_t>((threads + 255) / 256, 1, 8192));
-    return Api::Driver(api_.cuLaunchKernel(kernel, blocks, 1, 1, 256, 1, 1, 0, stream_, pointers.data(), nullptr), "launch");
+    return CudaApi::Driver(api_.cuLaunchKernel(kernel, blocks, 1, 1, 256, 1, 1, 0, stream_, pointers.data(), nullptr), "launch");
   }
 
-  absl::Status Clear(const Buffer& buffer, int value, int64_t bytes) {
+  absl::Status Clear(const CudaBuffer& buffer, int value, int64_t bytes) {
     return api_.Cuda(api_.cudaMemsetAsync(buffer.data(), value, bytes, stream_), "cudaMemset");
   }
 
@@ -307,7 +204,7 @@ class CublasLtLibrary::Impl {
                    p.b_contiguous(), p.n);
   }
 
-  absl::Status Scatter(const Buffer& to, FormatId type, const uint8_t* from, int64_t index_at, int64_t rows,
+  absl::Status Scatter(const CudaBuffer& to, FormatId type, const uint8_t* from, int64_t index_at, int64_t rows,
                        bool contiguous, int64_t side) {
     const int64_t k = problem_->k, count = rows * k;
     const uint64_t row_stride = contiguous ? k : 1, k_stride = contiguous ? 1 : side;
@@ -328,7 +225,7 @@ class CublasLtLibrary::Impl {
     if (p.accumulate_type == FormatId::kF16) alpha = &one16, beta = &zero16;
     SAMEBITS_RETURN_IF(Clear(d_, 0xff, OutputBytes()));  // what is not written shows as NaN
     // column-major: D^T (n x m) = op(B) * op(A)
-    return Api::Blas(api_.cublasLtMatmul(handle_, operation_, alpha, b_.data(), layout_b_, a_.data(), layout_a_, beta,
+    return CudaApi::Blas(api_.cublasLtMatmul(handle_, operation_, alpha, b_.data(), layout_b_, a_.data(), layout_a_, beta,
                                          d_.data(), layout_d_, d_.data(), layout_d_, &chosen_, workspace_.data(),
                                          workspace_bytes_, stream_),
                      "cublasLtMatmul");
@@ -356,7 +253,7 @@ class CublasLtLibrary::Impl {
   absl::Status Describe(const GemmProblem& p) {
     const auto a = DataType(p.a_type), b = DataType(p.b_type), d = DataType(p.output_type);
     if (!a || !b || !d) return absl::UnimplementedError("a type that cuBLASLt does not have");
-    SAMEBITS_RETURN_IF(Api::Blas(api_.cublasLtMatmulDescCreate(&operation_, ComputeType(p), ScaleType(p)), "describe"));
+    SAMEBITS_RETURN_IF(CudaApi::Blas(api_.cublasLtMatmulDescCreate(&operation_, ComputeType(p), ScaleType(p)), "describe"));
     SAMEBITS_RETURN_IF(SetOperation(CUBLASLT_MATMUL_DESC_TRANSA, p.b_contiguous() ? CUBLAS_OP_T : CUBLAS_OP_N));
     SAMEBITS_RETURN_IF(SetOperation(CUBLASLT_MATMUL_DESC_TRANSB, p.a_contiguous() ? CUBLAS_OP_N : CUBLAS_OP_T));
     SAMEBITS_RETURN_IF(p.b_contiguous() ? Matrix(&layout_b_, *b, p.k, p.n) : Matrix(&layout_b_, *b, p.n, p.k));
@@ -365,24 +262,24 @@ class CublasLtLibrary::Impl {
     return AskCostModel();
   }
   absl::Status SetOperation(cublasLtMatmulDescAttributes_t attribute, cublasOperation_t operation) {
-    return Api::Blas(api_.cublasLtMatmulDescSetAttribute(operation_, attribute, &operation, sizeof(operation)), "describe");
+    return CudaApi::Blas(api_.cublasLtMatmulDescSetAttribute(operation_, attribute, &operation, sizeof(operation)), "describe");
   }
   // Column-major, without padding.
   absl::Status Matrix(cublasLtMatrixLayout_t* layout, cudaDataType_t type, int64_t rows, int64_t columns) {
-    return Api::Blas(api_.cublasLtMatrixLayoutCreate(layout, type, rows, columns, rows), "layout");
+    return CudaApi::Blas(api_.cublasLtMatrixLayoutCreate(layout, type, rows, columns, rows), "layout");
   }
 
   absl::Status AskCostModel() {
     cublasLtMatmulPreference_t preference = nullptr;
-    SAMEBITS_RETURN_IF(Api::Blas(api_.cublasLtMatmulPreferenceCreate(&preference), "preference"));
+    SAMEBITS_RETURN_IF(CudaApi::Blas(api_.cublasLtMatmulPreferenceCreate(&preference), "preference"));
     const uint64_t most = workspace_bytes_;
-    absl::Status status = Api::Blas(api_.cublasLtMatmulPreferenceSetAttribute(
+    absl::Status status = CudaApi::Blas(api_.cublasLtMatmulPreferenceSetAttribute(
                                         preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most, sizeof(most)),
                                     "preference");
     cublasLtMatmulHeuristicResult_t answer{};
     int answers = 0;
     if (status.ok()) {
-      status = Api::Blas(api_.cublasLtMatmulAlgoGetHeuristic(handle_, operation_, layout_b_, layout_a_, layout_d_,
+      status = CudaApi::Blas(api_.cublasLtMatmulAlgoGetHeuristic(handle_, operation_, layout_b_, layout_a_, layout_d_,
                                                              layout_d_, preference, 1, &answer, &answers),
                          "cost model");
     }
@@ -426,7 +323,8 @@ class CublasLtLibrary::Impl {
     operation_ = nullptr;
   }
 
-  Api api_;
+  std::shared_ptr<const CudaApi> loaded_;
+  CudaApi api_;  // a copy of its table
   int device_ = 0, sm_ = 0, multiprocessors_ = 0;
   int64_t workspace_bytes_ = 0;
   cublasLtHandle_t handle_ = nullptr;
@@ -439,8 +337,8 @@ class CublasLtLibrary::Impl {
   cublasLtMatmulAlgo_t chosen_{};
   cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatrixLayout_t layout_a_ = nullptr, layout_b_ = nullptr, layout_d_ = nullptr;
-  Buffer workspace_{&api_, false}, a_{&api_, false}, b_{&api_, false}, d_{&api_, false};
-  Buffer staged_{&api_, false}, gathered_{&api_, false}, host_{&api_, true}, results_{&api_, true};
+  CudaBuffer workspace_{&api_, false}, a_{&api_, false}, b_{&api_, false}, d_{&api_, false};
+  CudaBuffer staged_{&api_, false}, gathered_{&api_, false}, host_{&api_, true}, results_{&api_, true};
   int64_t a_index_at_ = 0, b_index_at_ = 0, places_at_ = 0, a_rows_at_ = 0, b_rows_at_ = 0;  // in the staged bytes
 };
 
