@@ -37,7 +37,7 @@ jobs=${jobs:-$(build_jobs)}
 # linters of deploy/.
 python_environment() {
   local env=build/python-env
-  "$env/bin/python" -c 'import google.rpc, grpc_tools, pytest, triton, kubernetes_validate' 2>/dev/null && return
+  "$env/bin/python" -c 'import google.rpc, grpc_tools, numpy, pytest, triton, kubernetes_validate' 2>/dev/null && return
   [ "$install" = yes ] || fail "$env is not there and --no-install forbids to make it; add --no-python"
   python3 -m venv "$env"
   "$env/bin/pip" install -q --disable-pip-version-check -r tests/integration/python/requirements.txt \

@@ -7,7 +7,7 @@
 set -euo pipefail
 environment=$1 build=$2
 root=$(cd "$(dirname "$0")/../../.." && pwd)
-"$environment/bin/python" -c 'import google.rpc, grpc_tools, pytest, triton' 2>/dev/null || {
+"$environment/bin/python" -c 'import google.rpc, grpc_tools, numpy, pytest, triton' 2>/dev/null || {
   echo "no environment $environment"
   [ -z "${SAMEBITS_PYTHON_TESTS:-}" ] && exit 77
   exit 1

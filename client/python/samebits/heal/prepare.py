@@ -18,15 +18,17 @@ from samebits.heal.questions import Question
 
 FORMAT = "samebits-prompts/1"
 STYLES = {
-    "letter": "Reply with one letter only: A, B, C or D.",
+    "letter": 'Which option is best? Reply with "The answer is" and its letter.',
+    "explain": "Which option is best, and why?",
     "reason": "Think step by step. Then end with one line of this form: {answer_format}.",
 }
 
 
 def prompt_text(question: Question, style: str) -> str:
     """What the user says."""
-    choices = "\n".join(f"{letter}. {text}" for letter, text in question.choices.items())
-    return f"{question.prompt}\n\n{choices}\n\n{STYLES[style].format(answer_format=question.answer_format)}"
+    options = "\n".join(f"({letter}) {text}" for letter, text in question.choices.items())
+    instruction = STYLES[style].format(answer_format=question.answer_format)
+    return f"{question.prompt}\n\nOptions:\n{options}\n\n{instruction}"
 
 
 def header(model: str, name: str, conversation: chat.Chat) -> Dict[str, Any]:
@@ -70,7 +72,8 @@ def main(arguments: List[str]) -> int:
                         help="JSON Lines in the schema of MCR-Bench (default: the package's own 100)")
     parser.add_argument("--output", type=pathlib.Path, required=True, help="the prompt file")
     parser.add_argument("--style", choices=sorted(STYLES), default="letter",
-                        help="letter: the answer is one letter; reason: the model thinks first, then gives the letter")
+                        help="letter: a short answer, which small models can give; explain: longer answers; "
+                             "reason: steps first and the letter last, for larger models")
     options = parser.parse_args(arguments)
     try:
         counts = prepare(options.model, options.output, options.questions, options.style)

@@ -19,7 +19,8 @@ def round_to_bf16(values: np.ndarray, what: str) -> np.ndarray:
     # kept bits are multiples of 2^-133.
     exponent = np.maximum(np.frexp(values)[1], -125)
     rounded = np.ldexp(np.rint(np.ldexp(values, 8 - exponent)), exponent - 8)
-    patterns = rounded.astype(np.float32).view(np.uint32) >> 16
+    with np.errstate(over="ignore"):  # refused below
+        patterns = rounded.astype(np.float32).view(np.uint32) >> 16
     if (patterns & 0x7FFF >= 0x7F80).any():
         raise HealError(f"{what} has values beyond the range of BF16")
     return patterns.astype(np.uint16)
