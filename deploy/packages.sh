@@ -5,7 +5,7 @@ PACKAGES_BUILD=(g++ cmake ninja-build ccache libabsl-dev libgrpc++-dev libprotob
                 protobuf-compiler-grpc libsqlite3-dev prometheus-cpp-dev libcli11-dev nlohmann-json3-dev libssl-dev
                 zlib1g-dev liblz4-dev libzstd-dev)
 PACKAGES_TEST=(openssl libgtest-dev libgmock-dev libbenchmark-dev python3 python3-numpy python3-venv
-               chromium prometheus)
+               python3-torch chromium prometheus)
 
 step() { printf '\n==> %s\n' "$*"; }
 note() { printf '    %s\n' "$*"; }

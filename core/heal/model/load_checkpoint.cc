@@ -1,5 +1,6 @@
 #include <cmath>
 #include <filesystem>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -68,7 +69,7 @@ class Loader {
         if (!status.ok()) return status;
       }
     }
-    return result_;
+    return CheckAllUsed();
   }
 
  private:
@@ -90,6 +91,19 @@ class Loader {
     return absl::OkStatus();
   }
 
+  // A tensor that the forward pass has no place for would change the model's results.
+  absl::StatusOr<std::shared_ptr<const Checkpoint>> CheckAllUsed() const {
+    for (const auto& [name, stored] : tensors_) {
+      const bool head = result_->shape().tied && name == "lm_head.weight";
+      if (used_.count(name) != 0 || head || name == "rope_freqs.weight" ||
+          absl::EndsWith(name, "rotary_emb.inv_freq")) {
+        continue;
+      }
+      return Bad(stored, name, "has no place in this kind of model");
+    }
+    return result_;
+  }
+
   absl::Status CheckPart(const TensorPart& part, int64_t columns) const {
     const auto at = tensors_.find(part.name);
     if (at == tensors_.end())
@@ -106,8 +120,9 @@ class Loader {
                             naming_ == Naming::kGguf ? ", Q4_0, Q4_1 and Q8_0" : "", " are read"));
   }
 
-  absl::Status LoadPart(const TensorPart& part, int64_t columns, std::span<uint16_t> values) const {
+  absl::Status LoadPart(const TensorPart& part, int64_t columns, std::span<uint16_t> values) {
     const StoredTensor& stored = tensors_.at(part.name);
+    used_.insert(part.name);
     // a vector is one row in the file, and may be one of blocks
     const bool vector = columns == 1;
     const int64_t rows = vector ? 1 : part.rows, width = vector ? part.rows : columns;
@@ -141,6 +156,7 @@ class Loader {
   const Naming naming_;
   const bool interleaved_;
   const StoredTensors tensors_;
+  std::set<std::string> used_;
   std::shared_ptr<LoadedCheckpoint> result_;
 };
 

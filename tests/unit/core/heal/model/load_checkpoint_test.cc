@@ -239,6 +239,9 @@ TEST_F(SafetensorsTest, ErrorsNameFileAndTensor) {
     EXPECT_THAT(ErrorAfter([&](FileTensors& t) { t[name].bytes.replace(14, 2, Raw(bad)); }),
                 AllOf(HasSubstr(name), HasSubstr("value 7 is not a finite number")));
   }
+  const std::string extra = "model.layers.0.self_attn.o_proj.bias";
+  EXPECT_THAT(ErrorAfter([&](FileTensors& t) { t[extra] = t["model.norm.weight"]; }),
+              AllOf(HasSubstr(extra), HasSubstr("has no place")));
   std::string huge;  // finite, but beyond BF16 once rounded
   for (int i = 0; i < kHidden; ++i) huge += Raw(i == 3 ? std::numeric_limits<float>::max() : 1.0f);
   EXPECT_THAT(ErrorAfter([&](FileTensors& t) {
