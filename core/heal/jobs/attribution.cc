@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/heal/jobs/capture.h"
+#include "core/heal/jobs/parallel.h"
 #include "core/heal/statistics/shares.h"
 #include "core/heal/statistics/spread.h"
 #include "core/heal/statistics/theil_sen.h"
@@ -184,9 +185,10 @@ Attribution Attribute(const std::string& configuration, const ModelShape& shape,
   result.configuration = configuration;
   result.rows = joined.rows;
   result.fitted_rows = joined.kept;
+  result.layers.resize(shape.layers);
+  ParallelFor(shape.layers, [&](int layer) { result.layers[layer] = FitLayer(joined, shape, layer); });
   std::vector<Shares> local;
-  for (int layer = 0; layer < shape.layers; ++layer) {
-    LayerAttribution& out = result.layers.emplace_back(FitLayer(joined, shape, layer));
+  for (LayerAttribution& out : result.layers) {
     const Shares shares = LocalShares({.beta_a = out.beta_a, .beta_k = out.beta_k, .beta_m = out.beta_m,
                                        .lambda_pk = out.lambda_pk, .e_post = out.e_post, .e_next = out.e_next});
     out.share_a = shares.attention;

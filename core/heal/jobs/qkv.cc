@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/heal/jobs/anchor.h"
+#include "core/heal/jobs/parallel.h"
 #include "core/heal/jobs/plan.h"
 #include "core/heal/numerics/quantize.h"
 #include "core/heal/numerics/rounding.h"
@@ -14,7 +15,28 @@ namespace {
 
 constexpr int kPromptsPerUnit = 16;
 constexpr int kTensors = 3;
+constexpr int kParts = 16;
 constexpr double kHalvedRatio = 11.313708498984761;  // sqrt(128): 256 sigma^2 / AbsMax^2 is 2
+
+double SquaredErrorOfF16(std::span<const float> values) {
+  double sum = 0;
+  for (const float value : values) {
+    const double error = static_cast<double>(FromF16(ToF16(value))) - value;
+    sum += error * error;
+  }
+  return sum;
+}
+
+double SquaredErrorOfInt16(std::span<const float> values) {
+  std::vector<int16_t> q(values.size());
+  const double scale = QuantizeInt16(values, q);
+  double sum = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double error = q[i] * scale - values[i];
+    sum += error * error;
+  }
+  return sum;
+}
 
 // Sums over tensors of one kind.
 struct Tally {
@@ -24,7 +46,8 @@ struct Tally {
   std::array<double, 4> sums{};  // predicted INT16, FP16, measured INT16, FP16
   std::vector<int64_t> histogram = std::vector<int64_t>(kQkvBins);
 
-  void Add(std::span<const float> values) {
+  // `f16`: sum of squared errors of FP16.
+  void Add(std::span<const float> values, double f16) {
     const Spread spread = SpreadOf(values);
     if (!(spread.sigma > 0)) {
       ++zeros;
@@ -36,20 +59,7 @@ struct Tally {
     ++histogram[static_cast<int>(std::min<double>(spread.ratio() / kQkvBin, kQkvBins - 1))];
     sums[0] += PredictedInt16Mse(spread.abs_max);
     sums[1] += PredictedF16Mse(spread.mean_square);
-    AddMeasured(values);
-  }
-
-  void AddMeasured(std::span<const float> values) {
-    thread_local std::vector<int16_t> q;
-    q.resize(values.size());
-    const double scale = QuantizeInt16(values, q);
-    double int16 = 0, f16 = 0;
-    for (size_t i = 0; i < values.size(); ++i) {
-      const double x = values[i], a = q[i] * scale - x, b = FromF16(ToF16(values[i])) - x;
-      int16 += a * a;
-      f16 += b * b;
-    }
-    sums[2] += int16 / static_cast<double>(values.size());
+    sums[2] += SquaredErrorOfInt16(values) / static_cast<double>(values.size());
     sums[3] += f16 / static_cast<double>(values.size());
   }
 
@@ -163,14 +173,29 @@ class QkvPlan : public Plan {
       case TapPoint::kValue: tensor = 2; break;
       default: return;
     }
-    const size_t width = static_cast<size_t>(WidthOf(shape_, point));
-    for (size_t at = 0; at + width <= values.size(); at += width) {
-      (*tallies)[IndexOf(layer, tensor, false)].Add(values.subspan(at, width));
+    // A fixed number of parts, so that the order of sums does not depend on the number of threads.
+    const size_t width = static_cast<size_t>(WidthOf(shape_, point)), rows = values.size() / width;
+    std::array<std::array<Tally, 2>, kParts> parts;
+    ParallelFor(kParts, [&](int part) {
+      for (size_t row = rows * part / kParts; row < rows * (part + 1) / kParts; ++row) {
+        TallyRow(values.subspan(row * width, width), &parts[part]);
+      }
+    });
+    for (const std::array<Tally, 2>& part : parts) {
+      for (const bool per_head : {false, true}) (*tallies)[IndexOf(layer, tensor, per_head)].Add(part[per_head]);
     }
+  }
+
+  void TallyRow(std::span<const float> row, std::array<Tally, 2>* tallies) const {
     const size_t head = static_cast<size_t>(shape_.head_dim);
-    for (size_t at = 0; at + head <= values.size(); at += head) {
-      (*tallies)[IndexOf(layer, tensor, true)].Add(values.subspan(at, head));
+    double sum = 0;
+    for (size_t at = 0; at + head <= row.size(); at += head) {
+      const std::span<const float> values = row.subspan(at, head);
+      const double f16 = SquaredErrorOfF16(values);
+      sum += f16;
+      (*tallies)[1].Add(values, f16);
     }
+    (*tallies)[0].Add(row, sum);
   }
 
   void AddDistributions(const std::string& configuration, const std::vector<Tally>& tallies, QkvResult* result) const {

@@ -11,7 +11,7 @@ namespace samebits::heal {
 namespace {
 
 constexpr int kMostRounds = 64;
-constexpr double kTolerance = 1e-6;
+constexpr double kTolerance = 1e-5;
 
 template <typename Visit>
 void ForEachPair(int64_t n, int64_t most_pairs, const Visit& visit) {
@@ -38,7 +38,15 @@ std::vector<double> Without(std::span<const double> y, double slope, std::span<c
   return rest;
 }
 
-bool Close(double before, double after) { return std::abs(after - before) <= kTolerance * std::abs(after); }
+double RangeOf(std::span<const double> values) {
+  const std::vector<double> list(values.begin(), values.end());
+  return list.empty() ? 0 : Quantile(list, 0.9) - Quantile(list, 0.1);
+}
+
+bool Close(double before, double after, double x_range, double y_range) {
+  const double change = std::abs(after - before);
+  return change <= kTolerance * std::abs(after) || (x_range > 0 && change * x_range <= kTolerance * y_range);
+}
 
 }  // namespace
 
@@ -61,10 +69,11 @@ LineFit FitLine(std::span<const double> x, std::span<const double> y, int64_t mo
 PlaneFit FitPlane(std::span<const double> x1, std::span<const double> x2, std::span<const double> y,
                   int64_t most_pairs) {
   PlaneFit fit;
+  const double range1 = RangeOf(x1), range2 = RangeOf(x2), range = RangeOf(y);
   while (!fit.settled && fit.rounds < kMostRounds) {
     const double first = TheilSenSlope(x1, Without(y, fit.second, x2), most_pairs).value_or(0);
     const double second = TheilSenSlope(x2, Without(y, first, x1), most_pairs).value_or(0);
-    fit.settled = Close(fit.first, first) && Close(fit.second, second);
+    fit.settled = Close(fit.first, first, range1, range) && Close(fit.second, second, range2, range);
     fit.first = first;
     fit.second = second;
     ++fit.rounds;

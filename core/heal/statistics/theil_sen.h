@@ -9,7 +9,7 @@
 
 namespace samebits::heal {
 
-inline constexpr int64_t kMostPairs = 1 << 19;  // all pairs of 1,024 rows
+inline constexpr int64_t kMostPairs = 1 << 18;  // all pairs of 724 rows
 
 // Median over pairs of rows with different x of (y_r - y_s) / (x_r - x_s) (23); nullopt where all x of the pairs are
 // equal. All pairs where they are at most `most_pairs`; else, of n rows, the pairs (r, (r + d) mod n) for as many
@@ -25,7 +25,8 @@ struct LineFit {
 LineFit FitLine(std::span<const double> x, std::span<const double> y, int64_t most_pairs = kMostPairs);
 
 // y ~ first * x1 + second * x2 + offset by alternating Theil-Sen updates, `first` first, from second = 0, until both
-// slopes change by at most 1e-6 of themselves; `settled` is false where 64 rounds did not suffice.
+// slopes have settled: a change of at most 1e-5 of the slope, or one that, over the range of its feature between the
+// quantiles 0.1 and 0.9, is at most 1e-5 of y's range. `settled` is false where 64 rounds did not suffice.
 struct PlaneFit {
   double first = 0, second = 0, offset = 0;
   int rounds = 0;
