@@ -10,6 +10,8 @@
 namespace samebits::heal {
 namespace {
 
+constexpr int kSpareContext = 16;  // positions that a backend may use to prepare
+
 // Units: every context, batch and round. A unit times all configurations one after another, in odd rounds backwards, so
 // that drift of the clock hits all alike.
 class ServeCostPlan : public Plan {
@@ -85,7 +87,7 @@ class ServeCostPlan : public Plan {
     Capacity capacity;
     capacity.slots = batch;
     capacity.rows = batch;
-    capacity.context = length + job_.warmup_steps + job_.steps;
+    capacity.context = length + job_.warmup_steps + job_.steps + kSpareContext;
     absl::StatusOr<std::unique_ptr<Engine>> engine = backend.Open(*configuration, capacity);
     if (absl::IsResourceExhausted(engine.status())) return Missing(engine.status());
     if (!engine.ok()) return engine.status();
