@@ -87,6 +87,7 @@ absl::Status CudaBuffer::Reserve(int64_t bytes) {
   const cudaError_t error = host_ ? api_->cudaMallocHost(&data_, bytes) : api_->cudaMalloc(&data_, bytes);
   if (error != cudaSuccess) {
     data_ = nullptr;
+    api_->cudaGetLastError();  // else later calls report it again
     return api_->Cuda(error, absl::StrCat(bytes, " bytes of ", host_ ? "pinned" : "device", " memory").c_str());
   }
   capacity_ = bytes;

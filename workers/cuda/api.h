@@ -22,7 +22,7 @@ struct CudaApi {
 #define SAMEBITS_CUDA_FUNCTIONS(X)                                                                                   \
   X(cudaSetDevice) X(cudaDeviceGetAttribute) X(cudaMalloc) X(cudaFree) X(cudaMallocHost) X(cudaFreeHost)            \
   X(cudaMemcpyAsync) X(cudaMemsetAsync) X(cudaStreamCreateWithFlags) X(cudaStreamDestroy) X(cudaStreamSynchronize)  \
-  X(cudaGetErrorString) X(cudaMemGetInfo) X(cudaEventCreateWithFlags)                                               \
+  X(cudaGetErrorString) X(cudaGetLastError) X(cudaMemGetInfo) X(cudaEventCreateWithFlags)                                               \
   X(cudaEventDestroy) X(cudaEventRecord) X(cudaEventSynchronize) X(cudaEventElapsedTime) X(cudaStreamBeginCapture)  \
   X(cudaStreamEndCapture) X(cudaGraphInstantiate) X(cudaGraphLaunch) X(cudaGraphExecDestroy) X(cudaGraphDestroy)
 #define SAMEBITS_DRIVER_FUNCTIONS(X)                                                                                 \

@@ -57,7 +57,6 @@ absl::StatusOr<std::vector<float>> CudaEngine::ApplyProduct(const OperatorInstan
                                         static_cast<const float*>(plain_.as<float>()), operand_.as<void>(),
                                         uint64_t{x.size()}, parts, bits_));
   SAMEBITS_RETURN_IF(Multiply(rows, instance.layer, matrix));
-  if (matrix == TensorId::kQkv && shape_.qkv_bias) SAMEBITS_RETURN_IF(AddBias(rows, instance.layer));
   std::vector<float> out(int64_t{rows} * RowsOf(shape_, matrix));
   SAMEBITS_RETURN_IF((*program)->Launch("ProductToPlain", Spread(out.size()), device_->stream,
                                         static_cast<const void*>(product_.as<void>()), plain_.as<float>(),

@@ -12,7 +12,7 @@ namespace samebits::workers {
 // The forward pass on a CUDA device of compute capability 9.0 or later (earlier ones: compiles, never executed). Products
 // by cuBLASLt (16-bit in, FP32 accumulation; the first answer of its cost model, except in TimeDecode, which picks by
 // time), own kernels for the rest. Heads of 64 or 128 values, at most 8 query heads of a key head: UNIMPLEMENTED
-// otherwise. UNAVAILABLE where a library or the device is missing. Engines share weights; the backend must outlive them.
+// otherwise. Where a kernel's output goes straight into a product, taps and Apply give it as the product reads it. UNAVAILABLE where a library or the device is missing. Engines share weights; the backend must outlive them.
 absl::StatusOr<std::unique_ptr<heal::Backend>> OpenCudaBackend(std::shared_ptr<const heal::Checkpoint> checkpoint,
                                                                int device);
 

@@ -26,8 +26,13 @@ int64_t OperandBytes(const heal::Configuration& c) {
 absl::StatusOr<std::unique_ptr<heal::Engine>> OpenCudaEngine(HealDevice* device, const heal::Configuration& configuration,
                                                              const heal::Capacity& capacity) {
   auto engine = std::make_unique<CudaEngine>(device, configuration, capacity);
-  SAMEBITS_RETURN_IF(engine->Prepare());
-  return engine;
+  const absl::Status status = engine->Prepare();
+  if (status.ok()) return engine;
+  size_t free = 0, total = 0;
+  if (!absl::IsResourceExhausted(status) || device->api->cudaMemGetInfo(&free, &total) != cudaSuccess) return status;
+  return absl::ResourceExhaustedError(absl::StrCat(configuration.name, " with ", capacity.slots, " slots of ",
+                                                   capacity.context, " positions: ", status.message(), "; ", free, " of ",
+                                                   total, " bytes are free"));
 }
 
 CudaEngine::CudaEngine(HealDevice* device, const heal::Configuration& configuration, const heal::Capacity& capacity)
@@ -101,7 +106,7 @@ absl::Status CudaEngine::Prepare() {
   SAMEBITS_RETURN_IF(residual_.Reserve(rows * shape_.hidden * stored));
   SAMEBITS_RETURN_IF(operand_.Reserve(BufferRows() * widest * operand));
   SAMEBITS_RETURN_IF(product_.Reserve(BufferRows() * result * stored));
-  SAMEBITS_RETURN_IF(plain_.Reserve(rows * std::max(widest, result) * 4));
+  SAMEBITS_RETURN_IF(plain_.Reserve(BufferRows() * std::max(widest, result) * 4));
   SAMEBITS_RETURN_IF(query_.Reserve(rows * shape_.query_width() * 4));
   SAMEBITS_RETURN_IF(query_scale_.Reserve(4 * rows * shape_.heads));
   const int64_t pieces = (rows * shape_.kv_heads + kMostPieces) * (shape_.heads / shape_.kv_heads);
@@ -113,7 +118,7 @@ absl::Status CudaEngine::Prepare() {
   turn.reserve(int64_t{capacity_.context} * shape_.head_dim);
   for (int position = 0; position < capacity_.context; ++position) {
     for (const float frequency : frequencies) {
-      const double angle = double{frequency} * position;
+      const double angle = static_cast<float>(position) * frequency;  // FP32
       turn.push_back(static_cast<float>(std::cos(angle)));
       turn.push_back(static_cast<float>(std::sin(angle)));
     }

@@ -37,6 +37,7 @@ class CudaEngine : public heal::Engine {
   absl::StatusOr<Program*> ProgramOf(int layer);
   int64_t KeptBytes(int layer) const;
   int64_t BufferRows() const;  // of operands and results
+  bool HasBias(heal::TensorId matrix) const { return matrix == heal::TensorId::kQkv && shape_.qkv_bias; }
   int PartsOf(int layer) const;  // of operands and results of the layer's products: 2 where compensated
 
   // forward.cc: the pass.
@@ -49,7 +50,6 @@ class CudaEngine : public heal::Engine {
   ProductShape ProductOf(int rows, int layer, heal::TensorId matrix) const;
   absl::Status MultiplyInto(int rows, int layer, heal::TensorId matrix, void* y);
   absl::Status Rope(int rows, int layer, bool rotate, float* plain = nullptr);
-  absl::Status AddBias(int rows, int layer);
   absl::Status Attend(int rows, int layer, int longest, int out_parts);
   absl::Status SwiGlu(int rows, int layer);
   absl::Status Layer(int rows, int layer, int longest, int incoming_parts, const heal::Tap& tap);

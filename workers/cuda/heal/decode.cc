@@ -16,7 +16,7 @@ absl::Status CudaEngine::CheckDecode(int batch, int context, int warmup, int ste
   if (batch < 1 || batch > capacity_.slots || batch > capacity_.rows) {
     return absl::InvalidArgumentError(absl::StrCat("a batch of ", batch, " needs as many slots and rows"));
   }
-  if (context < 1 || warmup < 0 || steps < 1 || context + warmup + steps + 1 > capacity_.context) {
+  if (context < 1 || warmup < 0 || steps < 1 || context + warmup + steps > capacity_.context) {
     return absl::InvalidArgumentError(absl::StrCat("context ", context, " with ", warmup, " + ", steps,
                                                    " steps does not fit in ", capacity_.context, " positions"));
   }
@@ -48,7 +48,7 @@ absl::Status CudaEngine::TuneProducts(int rows) {
     }
     if (layers.empty() || gemm == GemmInput::kTf32 || gemm == GemmInput::kF32) continue;
     for (const TensorId matrix : {TensorId::kQkv, TensorId::kOutput, TensorId::kGateUp, TensorId::kDown}) {
-      SAMEBITS_RETURN_IF(TuneProduct(rows, matrix, layers, product_.as<void>()));
+      SAMEBITS_RETURN_IF(TuneProduct(rows, matrix, layers, HasBias(matrix) ? plain_.as<void>() : product_.as<void>()));
     }
   }
   if (configuration_.gemm == GemmInput::kTf32 || configuration_.gemm == GemmInput::kF32) return absl::OkStatus();
@@ -80,7 +80,7 @@ absl::StatusOr<heal::DecodeTiming> CudaEngine::TimeDecode(int batch, int context
   SAMEBITS_RETURN_IF(FillCaches());
   std::fill(filled_.begin(), filled_.end(), 0);
   SAMEBITS_RETURN_IF(TuneProducts(batch));
-  const int longest = context + warmup + steps + 1;
+  const int longest = context + warmup + steps;
   SAMEBITS_RETURN_IF(Pass(batch, longest, false, true, nullptr));  // whatever is made at first use is made
   SAMEBITS_RETURN_IF(device_->Synchronize("decode step"));
 

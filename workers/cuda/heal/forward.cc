@@ -92,13 +92,24 @@ absl::Status CudaEngine::AddNorm(int rows, int parts, int layer, TensorId norm, 
 }
 
 absl::Status CudaEngine::Multiply(int rows, int layer, TensorId matrix) {
-  return MultiplyInto(rows, layer, matrix, product_.as<void>());
+  if (!HasBias(matrix)) return MultiplyInto(rows, layer, matrix, product_.as<void>());
+  const bool is_16_bit = ResultType(configuration_.boundary) != CUDA_R_32F;
+  void* sums = is_16_bit ? plain_.as<void>() : product_.as<void>();
+  SAMEBITS_RETURN_IF(MultiplyInto(rows, layer, matrix, sums));
+  const absl::StatusOr<Program*> program = ProgramOf(layer);
+  SAMEBITS_RETURN_IF(program.status());
+  return (*program)->Launch(
+      "AddBias", {.x = static_cast<unsigned>((shape_.qkv_width() + 255) / 256), .y = static_cast<unsigned>(rows)},
+      device_->stream, static_cast<const void*>(sums), PartsOf(layer),
+      device_->weights->Bf16(layer, TensorId::kQkvBias), product_.as<void>(), shape_.qkv_width(), bits_);
 }
 
 ProductShape CudaEngine::ProductOf(int rows, int layer, TensorId matrix) const {
   const GemmInput gemm = configuration_.GemmOf(layer);
   return {.rows = int64_t{rows} * PartsOf(layer), .outputs = RowsOf(shape_, matrix), .inputs = ColumnsOf(shape_, matrix),
-          .operand = OperandType(gemm), .result = ResultType(configuration_.boundary), .tf32 = gemm == GemmInput::kTf32};
+          .operand = OperandType(gemm),
+          .result = HasBias(matrix) ? CUDA_R_32F : ResultType(configuration_.boundary),
+          .tf32 = gemm == GemmInput::kTf32};
 }
 
 absl::Status CudaEngine::MultiplyInto(int rows, int layer, TensorId matrix, void* y) {
@@ -118,15 +129,6 @@ absl::Status CudaEngine::MultiplyInto(int rows, int layer, TensorId matrix, void
     weights = widened_.data();
   }
   return products_->Run(product, weights, operand_.data(), y, factor, device_->stream);
-}
-
-absl::Status CudaEngine::AddBias(int rows, int layer) {
-  const absl::StatusOr<Program*> program = ProgramOf(layer);
-  SAMEBITS_RETURN_IF(program.status());
-  return (*program)->Launch(
-      "AddBias", {.x = static_cast<unsigned>((shape_.qkv_width() + 255) / 256), .y = static_cast<unsigned>(rows)},
-      device_->stream, product_.as<void>(), PartsOf(layer), device_->weights->Bf16(layer, TensorId::kQkvBias),
-      shape_.qkv_width(), bits_);
 }
 
 absl::Status CudaEngine::Rope(int rows, int layer, bool rotate, float* plain) {
@@ -201,7 +203,6 @@ absl::Status CudaEngine::Layer(int rows, int layer, int longest, int incoming_pa
   if (tap) SAMEBITS_RETURN_IF(TapResidual(rows, layer, TapPoint::kInput, tap));
   if (tap) SAMEBITS_RETURN_IF(TapOperand(rows, layer, TapPoint::kAttentionNorm, parts, tap));
   SAMEBITS_RETURN_IF(Multiply(rows, layer, TensorId::kQkv));
-  if (shape_.qkv_bias) SAMEBITS_RETURN_IF(AddBias(rows, layer));
   if (tap) SAMEBITS_RETURN_IF(TapProduct(rows, layer, TapPoint::kQkv, tap));
   SAMEBITS_RETURN_IF(Rope(rows, layer, true));
   if (tap) {

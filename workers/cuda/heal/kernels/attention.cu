@@ -6,8 +6,8 @@
 //   scores (16 positions x 8 columns) = K (16 x HEAD_DIM) * Q^T, the head's values permuted alike on both sides so that a
 //     lane's 16 bytes are two steps' fragments;
 //   output (HEAD_DIM x 8 columns) += V^T (HEAD_DIM x 16) * P, lane group g owning values 8 g .. 8 g + 7 of every 64.
-// Columns are query heads of the group. Under INT16 a number q is 64 h + l, kept as 32 h and l / 2, both exact in FP16;
-// Q's and P's upper parts are columns 0 .. GROUP - 1 and their lower ones the columns from kLow on. The softmax's
+// Columns are query heads of the group. Under INT16 a number q is 64 h + l, taken as 64 h 2^-24 and l 2^-24, both exact in
+// FP16 (l as a subnormal: its bits are the number's); Q's and P's upper parts are columns 0 .. GROUP - 1 and their lower ones the columns from kLow on. The softmax's
 // reference is a running maximum that moves when exceeded by more than kSlack (in bits).
 
 constexpr int kWarps = 4, kSteps = HEAD_DIM / 32, kTiles = HEAD_DIM / 16;
@@ -46,9 +46,14 @@ __device__ __forceinline__ u32 Subtract(u32 x, u32 y) {
   asm("sub.f16x2 %0, %1, %2;" : "=r"(r) : "r"(x), "r"(y));
   return r;
 }
-// Of two INT16: 32 h as FP16 (32768 + 32 (h + 512), less 49152), and l / 2 (512 + l / 2, less 512).
-__device__ __forceinline__ u32 Upper(u32 w) { return Subtract((w >> 6 & 0x03ff03ffu) ^ 0x7a007a00u, 0x7a007a00u); }
-__device__ __forceinline__ u32 Lower(u32 w) { return Subtract((w & 0x003f003fu) | 0x60006000u, 0x60006000u); }
+// Of two INT16: 64 h 2^-24 (2^-8 + (h + 512) 2^-18, less 2^-8 + 2^-9), and l 2^-24.
+__device__ __forceinline__ u32 Upper(u32 w) {
+  const u32 bias = 0x1e001e00u;
+  u32 biased;  // (w >> 6 & 0x03ff03ff) ^ bias, as one instruction
+  asm("lop3.b32 %0, %1, 0x03ff03ff, %2, 0x6a;" : "=r"(biased) : "r"(w >> 6), "r"(bias));
+  return Subtract(biased, bias);
+}
+__device__ __forceinline__ u32 Lower(u32 w) { return w & 0x003f003fu; }
 
 __device__ __forceinline__ u32 Pack(u16 low, u16 high) { return u32(low) | u32(high) << 16; }
 
@@ -280,7 +285,7 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps) Attend(const Problem p
 #pragma unroll
   for (int k = 0; k < 2; ++k) {
     const int column = 2 * c + k, head = kIsInt16 && kBlocks == 1 ? column % 4 : column;
-    query_scale[k] = p.scale * (!kIsInt16 ? 1.f : 4.f * p.query_scale[first_query + min(head, GROUP - 1)]);
+    query_scale[k] = p.scale * (!kIsInt16 ? 1.f : 0x1p48f * p.query_scale[first_query + min(head, GROUP - 1)]);
   }
 
   Running run;
@@ -326,7 +331,7 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps) Attend(const Problem p
       float x = run.output[0][tile][j];
       if (kIsInt16) {
         x += (kBlocks == 2 ? run.output[kBlocks - 1][tile][j] : __shfl_xor_sync(~0u, x, 2)) * 0x1p-10f;
-        x *= 2.f / 32767.f;
+        x *= 0x1p24f / 32767.f;
       }
       const int head = 2 * c + (j & 1), d = 64 * (tile / 4) + 8 * g + 2 * (tile % 4) + (j >> 1);
       if (head < GROUP) outputs[warp][head][d] = x;

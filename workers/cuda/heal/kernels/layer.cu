@@ -9,7 +9,7 @@ extern "C" __global__ void Embed(const int* token, const u16* table, Stored* res
 }
 
 // residual += y (none where y is null), rounded; out = norm(residual) * weight as operand in `out_parts` parts, and as
-// FP32 in `plain` where that is not null. `unrounded`: the norm reads the sum before it is rounded. Grid: rows; a thread
+// FP32 in `plain` where that is not null. `unrounded`: squares are of the sum before it is rounded. Grid: rows; a thread
 // has at most kNormPieces pieces of four values.
 constexpr int kNormPieces = 4;
 extern "C" __global__ void __launch_bounds__(1024) AddNorm(Stored* residual, const Stored* y, int y_parts, const u16* weight,
@@ -32,13 +32,13 @@ extern "C" __global__ void __launch_bounds__(1024) AddNorm(Stored* residual, con
 #pragma unroll
       for (int j = 0; j < 4; ++j) x[piece].x[j] += add.x[j];
       Store4(residual + base + i, x[piece], bits);
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        if (!unrounded) x[piece].x[j] = Round(x[piece].x[j], bits);
-      }
     }
 #pragma unroll
-    for (int j = 0; j < 4; ++j) squares += x[piece].x[j] * x[piece].x[j];
+    for (int j = 0; j < 4; ++j) {
+      const float total = x[piece].x[j], rounded = Round(total, bits);
+      x[piece].x[j] = rounded;
+      squares += unrounded ? total * total : rounded * rounded;
+    }
   }
   const float scale = rsqrtf(BlockSum(squares, partial) / width + epsilon);
 #pragma unroll
@@ -56,12 +56,14 @@ extern "C" __global__ void __launch_bounds__(1024) AddNorm(Stored* residual, con
   }
 }
 
-// y += bias, rounded. `y`: rows x width, in parts. Grid: (blocks over width, rows).
-extern "C" __global__ void AddBias(Stored* y, int parts, const u16* bias, int width, int bits) {
+// y = what the product wrote as FP32, in parts, + bias, rounded once. y may be the same memory. Grid: (blocks over width,
+// rows).
+extern "C" __global__ void AddBias(const float* sums, int parts, const u16* bias, Stored* y, int width, int bits) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= width) return;
   const u64 at = u64(blockIdx.y) * width + i, low = u64(gridDim.y + blockIdx.y) * width + i;
-  y[at] = Store(LoadProduct(y, at, low, parts, bits) + FromBf16(bias[i]), bits);
+  const float sum = sums[at] + (parts == 2 ? sums[low] * 0x1p-10f : 0.f);
+  y[at] = Store(sum + FromBf16(bias[i]), bits);
   if (parts == 2) y[low] = Store(0.f, bits);
 }
 
