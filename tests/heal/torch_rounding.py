@@ -62,8 +62,8 @@ class Rounded:
     def weight(self, name):
         return self.weights[self.prefix + name].float()
 
-    def norm(self, x, squares, weight):
-        r = (1 / (squares.to(D).pow(2).mean(-1, keepdim=True) + EPSILON).sqrt()).float()
+    def norm(self, x, weight):
+        r = (1 / (x.to(D).pow(2).mean(-1, keepdim=True) + EPSILON).sqrt()).float()
         return x * r * weight
 
     def product(self, x, *names):
@@ -87,7 +87,7 @@ class Rounded:
         if self.prefix + 'self_attn.q_norm.weight' in self.weights:
             weight = torch.cat((self.weight('self_attn.q_norm.weight').expand(HEADS, WIDTH),
                                 self.weight('self_attn.k_norm.weight').expand(KV_HEADS, WIDTH)))
-            x = self.norm(x, x, weight)
+            x = self.norm(x, weight)
         first, second = x[..., :WIDTH // 2], x[..., WIDTH // 2:]
         x = torch.cat((first * cos - second * sin, second * cos + first * sin), -1)
         return self.q(torch.cat((x.reshape(count, -1), qkv[:, (HEADS + KV_HEADS) * WIDTH:]), -1))
@@ -125,19 +125,20 @@ class Rounded:
 
 def rounded_forward(name, config, weights, tokens, unrounded_norm=False):
     positions = torch.arange(len(tokens))
-    total = weights['model.embed_tokens.weight'].float()[tokens]
+    boundary = CONFIGURATIONS[SKIPPING.get(name, (name,))[0]][0]
+    total = boundary(weights['model.embed_tokens.weight'].float()[tokens])
     for layer in range(LAYERS):
         op = Rounded(name, config, weights, layer)
         h = op.q(total)
-        x = op.q(op.norm(h, total if unrounded_norm else h, op.weight('input_layernorm.weight')))
+        x = op.q(op.norm(total if unrounded_norm else h, op.weight('input_layernorm.weight')))
         qkv = op.rotation(op.product(x, *(f'self_attn.{n}_proj' for n in 'qkv')), positions)
         q, k, v = qkv.split((HEADS * WIDTH, KV_HEADS * WIDTH, KV_HEADS * WIDTH), -1)
         total = h + op.product(op.attention(q, k, v, positions), 'self_attn.o_proj')
         a = op.q(total)
-        x = op.q(op.norm(a, total if unrounded_norm else a, op.weight('post_attention_layernorm.weight')))
+        x = op.q(op.norm(total if unrounded_norm else a, op.weight('post_attention_layernorm.weight')))
         total = a + op.product(op.activation(op.product(x, 'mlp.gate_proj', 'mlp.up_proj')), 'mlp.down_proj')
     h = op.q(total)
-    hidden = op.q(op.norm(h, total if unrounded_norm else h, weights['model.norm.weight'].float()))
+    hidden = op.q(op.norm(total if unrounded_norm else h, weights['model.norm.weight'].float()))
     op.prefix = ''  # the head: no layer skips its compensation
     op.input = CONFIGURATIONS[SKIPPING.get(name, (name,))[0]][1]
     head = 'lm_head' if 'lm_head.weight' in weights else 'model.embed_tokens'

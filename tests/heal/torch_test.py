@@ -171,7 +171,7 @@ class OperatorTest(Case):
         for name, family, layer, op in self.everywhere():
             x = torch.randn((4, HIDDEN), generator=generator)
             for reads, weight in ((INPUT, 'input_layernorm.weight'), (POST_ATTENTION, 'post_attention_layernorm.weight')):
-                jobs.append((name, family, NORM, layer, reads, x, op.q(op.norm(op.q(x), op.q(x), op.weight(weight)))))
+                jobs.append((name, family, NORM, layer, reads, x, op.q(op.norm(op.q(x), op.weight(weight)))))
             gate_up = 3 * torch.randn((4, 2 * INTERMEDIATE), generator=generator)
             jobs.append((name, family, SWIGLU, layer, GATE_UP, gate_up, op.activation(op.q(gate_up))))
             qkv = torch.randn((4, (HEADS + 2 * KV_HEADS) * WIDTH), generator=generator)

@@ -30,7 +30,7 @@ struct ModelShape {
   bool qkv_bias = false;
   double rope_theta = 1e4, norm_epsilon = 1e-5;
   std::optional<RopeScaling> rope_scaling;
-  // Variance from the residual before it is rounded to the boundary's type (fused add and norm), or after.
+  // A norm after an addition reads the sum before it is rounded to the boundary's type (fused add and norm), or after.
   bool norm_of_unrounded = false;
 
   int query_width() const { return heads * head_dim; }

@@ -72,7 +72,7 @@ absl::StatusOr<std::vector<float>> ReferenceEngine::Apply(const OperatorInstance
   switch (instance.family) {
     case OperatorFamily::kRmsNorm: {
       const bool first = instance.reads == TapPoint::kInput;
-      return operators_.Norm(layer, first ? TensorId::kInputNorm : TensorId::kMlpNorm, x, x);
+      return operators_.Norm(layer, first ? TensorId::kInputNorm : TensorId::kMlpNorm, x);
     }
     case OperatorFamily::kRope:
       operators_.NormAndRotateRows(layer, input.position, x);

@@ -18,11 +18,10 @@ void Rotate(const Rotation& rotation, std::span<float> head) {
 
 }  // namespace
 
-void RmsNorm(std::span<const float> x, std::span<const float> squares, std::span<const uint16_t> weight, double epsilon,
-             std::span<float> y) {
+void RmsNorm(std::span<const float> x, std::span<const uint16_t> weight, double epsilon, std::span<float> y) {
   double sum = 0;
-  for (const float value : squares) sum += static_cast<double>(value) * value;
-  const float r = static_cast<float>(1 / std::sqrt(sum / static_cast<double>(squares.size()) + epsilon));
+  for (const float value : x) sum += static_cast<double>(value) * value;
+  const float r = static_cast<float>(1 / std::sqrt(sum / static_cast<double>(x.size()) + epsilon));
   for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] * r * FromBf16(weight[i]);
 }
 
@@ -42,7 +41,7 @@ void NormAndRotate(const ModelShape& shape, std::span<const uint16_t> query_norm
   for (int number = 0; number < shape.heads + shape.kv_heads; ++number) {
     const std::span<float> head = qkv.subspan(static_cast<size_t>(number) * width, width);
     const std::span<const uint16_t> weight = number < shape.heads ? query_norm : key_norm;
-    if (!weight.empty()) RmsNorm(head, head, weight, shape.norm_epsilon, head);
+    if (!weight.empty()) RmsNorm(head, weight, shape.norm_epsilon, head);
     Rotate(rotation, head);
   }
 }

@@ -11,9 +11,8 @@
 
 namespace samebits::heal {
 
-// y = x * r * weight with r = FP32(1 / sqrt(mean of squares + epsilon)), of `squares`' values, which may be x.
-void RmsNorm(std::span<const float> x, std::span<const float> squares, std::span<const uint16_t> weight, double epsilon,
-             std::span<float> y);
+// y = x * r * weight with r = FP32(1 / sqrt(mean of squares of x + epsilon)); y may be x.
+void RmsNorm(std::span<const float> x, std::span<const uint16_t> weight, double epsilon, std::span<float> y);
 
 // cos and sin of FP32(position * frequency) for each pair.
 struct Rotation {

@@ -1,5 +1,6 @@
 #include "core/heal/reference/product.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -65,7 +66,7 @@ double InputValue(GemmInput input, float x) {
     case GemmInput::kBf16:
       return FromBf16(ToBf16(x));
     case GemmInput::kF16:
-      return FromF16(ToF16(x));
+      return std::isfinite(x) ? FromF16(ToF16(std::clamp(x, -65504.0f, 65504.0f))) : x;
     case GemmInput::kF16Compensated: {
       const HiLo parts = SplitF16(x);
       return static_cast<double>(parts.hi) + static_cast<double>(parts.lo) / (1 << kLowShift);

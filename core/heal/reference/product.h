@@ -16,7 +16,7 @@ namespace samebits::heal {
 // The sum of a[i] * b[i]: eight partial sums (of the indices equal modulo 8), then ((0+4)+(2+6)) + ((1+5)+(3+7)).
 double Dot(const double* a, const double* b, int64_t count);
 
-// What a product reads for `x`, exact in FP64.
+// What a product reads for `x`, exact in FP64. FP16 saturates; infinities and NaN stay.
 double InputValue(GemmInput input, float x);
 
 // What it reads for a weight: itself, but FP16 with the matrix's scale 2^exponent holds the smallest ones less finely.

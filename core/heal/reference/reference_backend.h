@@ -7,19 +7,27 @@
 // Q(x) is x rounded to the boundary. Sums of products, squares and probabilities accumulate in FP64 in a fixed order
 // and are rounded to FP32 once; exp, sin and cos are computed in FP64 and rounded to FP32. Everything else is FP32, one
 // rounding an operation.
-//   embedding   H_0 = Q(row of the matrix)
-//   norm        Q(x * r * weight), r = FP32(1 / sqrt(mean of squares + epsilon)), the product from left to right.
-//   Squares
-//               are of the rounded residual, or (norm_of_unrounded) of the sum before Q; x is the rounded one always.
-//   product     Q(FP32(sum) + bias); inputs rounded as GemmInput says, compensated ones as hi + lo / 2^10 in the same
-//   sum rotation    QK-norm where the model has it, without Q, then x1 * cos - x2 * sin, x2 * cos + x1 * sin; then Q.
-//               Angles are FP32(position * frequency).
-//   attention   Q, K, V rounded to the attention's type (INT16: one scale per row and head). Score = FP32(sum) *
-//               FP32(1 / sqrt(head_dim)); p = exp(score - largest score); l = FP32(sum of p). p is rounded to BF16 or
-//               FP16 in those modes and stays FP32 in others; then Q(FP32(sum of p * V) / l).
-//   SwiGLU      Q(FP32(gate / (1 + exp(-gate))) * up)
-//   residual    Q(H + output), where output was rounded by its product already
-//   head        logits are a product's outputs, Q included
+//
+// Embedding: H_0 = Q(row of the matrix).
+//
+// Norm: Q(x * r * weight) with r = FP32(1 / sqrt(mean of squares of x + epsilon)), multiplied from left to right. x is
+// the residual, or (norm_of_unrounded) the sum that it was before Q.
+//
+// Product: Q(FP32(sum) + bias). Inputs are rounded as GemmInput says; compensated ones count as hi + lo / 2^10 in the
+// same sum. FP16 inputs saturate: finite values beyond 65504 count as that.
+//
+// Rotation: QK-norm where the model has it, without Q; then x1 * cos - x2 * sin and x2 * cos + x1 * sin, with angles
+// FP32(position * frequency); then Q.
+//
+// Attention: Q, K and V rounded to the attention's type (INT16: a scale for each row and head). Score = FP32(sum) *
+// FP32(1 / sqrt(head_dim)), p = exp(score - largest score), l = FP32(sum of p). p is rounded to BF16 or FP16 in those
+// modes and stays FP32 in the others; the output is Q(FP32(sum of p * V) / l).
+//
+// SwiGLU: Q(FP32(gate / (1 + exp(-gate))) * up).
+//
+// Residual: Q(H + output); the output was rounded by its product already.
+//
+// Head: logits are a product's outputs, Q included.
 
 #include <memory>
 

@@ -72,11 +72,11 @@ ReferenceEngine::Residual ReferenceEngine::Embed(const Rows& rows) {
   Residual residual;
   for (const int32_t token : rows.token) {
     for (const uint16_t bits : matrix.subspan(static_cast<size_t>(token) * width, width)) {
-      residual.sum.push_back(FromBf16(bits));
+      residual.rounded.push_back(FromBf16(bits));
     }
   }
-  residual.rounded = residual.sum;
   operators_.Round(residual.rounded);
+  residual.sum = residual.rounded;
   return residual;
 }
 
@@ -87,7 +87,7 @@ void ReferenceEngine::Add(std::span<const float> output, Residual* residual) {
 }
 
 std::vector<float> ReferenceEngine::NormOf(int layer, TensorId id, const Residual& residual) {
-  return operators_.Norm(layer, id, residual.rounded, shape().norm_of_unrounded ? residual.sum : residual.rounded);
+  return operators_.Norm(layer, id, shape().norm_of_unrounded ? residual.sum : residual.rounded);
 }
 
 void ReferenceEngine::Store(int layer, const Rows& rows, std::span<const float> qkv, HeldHeads* query) {

@@ -27,7 +27,7 @@ class ReferenceEngine final : public Engine {
   static int64_t CacheBytesPerToken(const ModelShape& shape);
 
  private:
-  // The residual stream: rounded to the boundary, and as the sum was before.
+  // The residual stream: rounded to the boundary, and as the last addition left it.
   struct Residual {
     std::vector<float> rounded, sum;
   };

@@ -60,15 +60,14 @@ void RowOperators::Round(std::span<float> values) {
   for (float& value : values) value = RoundTo(configuration_.boundary, configuration_.significand_bits, value);
 }
 
-std::vector<float> RowOperators::Norm(int layer, TensorId id, std::span<const float> x,
-                                      std::span<const float> squares) {
+std::vector<float> RowOperators::Norm(int layer, TensorId id, std::span<const float> x) {
   const std::span<const uint16_t> weight = model_->checkpoint->Tensor(layer, id);
   const int64_t width = model_->shape.hidden, rows = static_cast<int64_t>(x.size()) / width;
   std::vector<float> y(x.size());
   threads_.Run(rows, 4, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const std::span<float> to = RowOf<float>(y, row, width);
-      RmsNorm(RowOf(x, row, width), RowOf(squares, row, width), weight, model_->shape.norm_epsilon, to);
+      RmsNorm(RowOf(x, row, width), weight, model_->shape.norm_epsilon, to);
       Round(to);
     }
   });

@@ -39,8 +39,7 @@ class RowOperators {
 
   // In place.
   void Round(std::span<float> values);
-  // `squares`: rows of the same size whose mean square counts.
-  std::vector<float> Norm(int layer, TensorId id, std::span<const float> x, std::span<const float> squares);
+  std::vector<float> Norm(int layer, TensorId id, std::span<const float> x);
   std::vector<float> Product(int layer, TensorId id, std::span<const float> x);
   // Q and K of rows of Q, K, V, at their positions; in place.
   void NormAndRotateRows(int layer, std::span<const int32_t> position, std::span<float> qkv);

@@ -53,6 +53,18 @@ TEST(WeightRowTest, OthersAreTheWeights) {
   }
 }
 
+TEST(InputValueTest, F16SaturatesAndKeepsWhatIsNotFinite) {
+  EXPECT_EQ(InputValue(GemmInput::kF16, 65519), 65504);
+  EXPECT_EQ(InputValue(GemmInput::kF16, -1e30f), -65504);
+  EXPECT_EQ(InputValue(GemmInput::kF16, -INFINITY), -INFINITY);
+  EXPECT_TRUE(std::isnan(InputValue(GemmInput::kF16, NAN)));
+  EXPECT_EQ(InputValue(GemmInput::kF16Compensated, 65530), 65530);
+  EXPECT_TRUE(std::isnan(InputValue(GemmInput::kF16Compensated, NAN)));
+  EXPECT_EQ(InputValue(GemmInput::kBf16, 65519), 65536);
+  EXPECT_EQ(InputValue(GemmInput::kTf32, 1 + 0x1p-11f), 1 + 0x1p-10);
+  EXPECT_EQ(InputValue(GemmInput::kF32, 1 + 0x1p-23f), 1 + 0x1p-23);
+}
+
 TEST(MultiplyTest, RoundsTheSumOnceAndAddsTheBias) {
   // 1 + 2^-24 + 2^-24: FP32 sums in order would stay at 1
   const std::vector<uint16_t> weights = {ToBf16(1), ToBf16(0x1p-24f), ToBf16(0x1p-24f)}, bias = {ToBf16(-0.5f)};
