@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 seconds=${1:-600}
 shift || true
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(ptx_parser_fuzz executor_fuzz gemm_desc_fuzz amdgcn_fuzz)
+[ ${#targets[@]} -gt 0 ] || targets=(ptx_parser_fuzz executor_fuzz gemm_desc_fuzz amdgcn_fuzz prompt_file_fuzz)
 work=build/fuzz
 
 step "Build"
@@ -27,8 +27,10 @@ for target in "${targets[@]}"; do
   dict=tests/fuzz/ptx.dict
   [ "$target" = gemm_desc_fuzz ] && dict=tests/fuzz/gemm_desc.dict
   [ "$target" = amdgcn_fuzz ] && dict=tests/fuzz/amdgcn.dict
+  [ "$target" = prompt_file_fuzz ] && dict=tests/fuzz/prompt_file.dict
   more=()
   [ "$target" = ptx_parser_fuzz ] && more=(tests/fuzz/ptx_corpus)
+  [ "$target" = prompt_file_fuzz ] && more=(tests/fuzz/prompt_file_corpus)
   UBSAN_OPTIONS=print_stacktrace=1 "build/asan/tests/fuzz/$target" -dict="$dict" -max_len=8192 \
     -timeout=120 -rss_limit_mb=4096 -max_total_time="$seconds" -print_final_stats=1 -verbosity=0 -print_funcs=0 \
     -artifact_prefix="$work/failures/$target-" "$work/found/$target" "$work/seeds/$target" "${more[@]}" ||

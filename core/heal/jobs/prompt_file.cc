@@ -104,7 +104,7 @@ absl::Status ReadPrompt(const Json& json, int64_t vocabulary, Prompt* prompt) {
   if (absl::Status status = ReadName(json, "domain", &prompt->domain); !status.ok()) return status;
   if (absl::Status status = ReadName(json, "use_case", &prompt->use_case); !status.ok()) return status;
   if (absl::Status status = ReadAnswerKey(json, &prompt->expected); !status.ok()) return status;
-  if (absl::Status status = ReadTokens(json, "tokens", kMostContext, vocabulary, &prompt->tokens); !status.ok()) return status;
+  if (absl::Status status = ReadTokens(json, "tokens", kMostContext - 1, vocabulary, &prompt->tokens); !status.ok()) return status;
   if (prompt->tokens.empty()) return Wrong("tokens", "is empty");
   return absl::OkStatus();
 }
@@ -113,6 +113,9 @@ absl::Status ReadPrompt(const Json& json, int64_t vocabulary, Prompt* prompt) {
 class Reader {
  public:
   absl::Status Add(std::string_view line) {
+    if (line.size() > kMostPromptLineBytes) {
+      return absl::InvalidArgumentError(absl::StrCat("longer than ", kMostPromptLineBytes, " bytes"));
+    }
     const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (!json.is_object()) return absl::InvalidArgumentError("no JSON object");
     if (!has_header_) {

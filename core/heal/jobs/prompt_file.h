@@ -15,12 +15,13 @@
 namespace samebits::heal {
 
 inline constexpr int64_t kMostPromptFileBytes = 256 << 20;
+inline constexpr int64_t kMostPromptLineBytes = 32 << 20;
 inline constexpr int kMostVocabulary = 1 << 20;
 inline constexpr int kMostStopTokens = 64;
 inline constexpr int kMostPromptNameBytes = 256;  // of a name, id, domain or use case
 
-// INVALID_ARGUMENT with line, key and what is wrong. Ids are present and distinct, and every prompt has 1 to kMostContext
-// tokens, below the vocabulary where there is one. Whether they suit a model: Validate of prompts.h.
+// INVALID_ARGUMENT with line, key and what is wrong. Ids are present and distinct, and every prompt has tokens, fewer
+// than kMostContext and all below the vocabulary where there is one. Whether they suit a model: Validate of prompts.h.
 absl::StatusOr<PromptSet> ParsePrompts(std::string_view text);
 
 // ParsePrompts of a file, whose path precedes the message. NOT_FOUND where it cannot be opened.

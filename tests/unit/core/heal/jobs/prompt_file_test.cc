@@ -98,6 +98,19 @@ TEST(PromptFile, NumberOfPromptsIsBounded) {
   EXPECT_THAT(std::string(ParsePrompts(File(lines)).status().message()), HasSubstr("more than 4096 prompts"));
 }
 
+TEST(PromptFile, LinesAreBounded) {
+  EXPECT_THAT(std::string(ParsePrompts(File(std::string(kMostPromptLineBytes + 1, '['))).status().message()),
+              HasSubstr("line 2: longer than"));
+}
+
+TEST(PromptFile, TokensOfAPromptAreBounded) {
+  std::string tokens = "1";
+  for (int i = 1; i < kMostContext - 1; ++i) tokens += ",1";
+  const auto file = [](const std::string& list) { return File(R"({"id":"q","tokens":[)" + list + "]}"); };
+  EXPECT_TRUE(ParsePrompts(file(tokens)).ok());
+  EXPECT_THAT(std::string(ParsePrompts(file(tokens + ",1")).status().message()), HasSubstr("has 131072 tokens"));
+}
+
 TEST(PromptFile, DeepNestingIsNoDanger) {
   const std::string open(1 << 20, '['), closed = open + std::string(1 << 20, ']');
   const std::string start = R"({"id":"q","tokens":[1],"x":)";
