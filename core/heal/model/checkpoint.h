@@ -64,7 +64,8 @@ class Checkpoint {
 
 // A folder with config.json and *.safetensors (several files with an index, or one; F32, F16, BF16), or a GGUF file
 // (little-endian, version 2 or 3; F32, F16, BF16, Q4_0, Q4_1, Q8_0), whose rows of Q and K are brought from the
-// interleaved rotary layout of Llama models to NeoX's. All tensors are read and checked before this returns. NOT_FOUND,
+// interleaved rotary layout of Llama models to NeoX's. All tensors are read and checked before this returns. The
+// name is the folder's or the one in the GGUF file. NOT_FOUND,
 // INVALID_ARGUMENT with file, tensor and what is wrong: truncated, of the wrong shape or type, missing, not finite, or
 // without a place in the model.
 absl::StatusOr<std::shared_ptr<const Checkpoint>> LoadCheckpoint(const std::string& path);

@@ -166,6 +166,7 @@ absl::StatusOr<std::shared_ptr<const Checkpoint>> LoadFolder(const std::string& 
   if (!config.ok()) return config.status();
   absl::StatusOr<ModelShape> shape = ParseConfigJson((*config)->text());
   if (!shape.ok()) return absl::Status(shape.status().code(), absl::StrCat(path, ": ", shape.status().message()));
+  shape->name = std::filesystem::path(folder + "/.").lexically_normal().parent_path().filename().string();
   absl::StatusOr<StoredTensors> tensors = ReadSafetensorsFolder(folder);
   if (!tensors.ok()) return tensors.status();
   return Loader(folder, *std::move(shape), Naming::kHuggingFace, false, *std::move(tensors)).Load();

@@ -170,6 +170,10 @@ TEST_F(SafetensorsTest, FamiliesComeBack) {
     const auto loaded = OpenCheckpoint(folder_.path());
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     EXPECT_EQ((*loaded)->synthetic_seed(), std::nullopt);
+    ModelShape shape = (*loaded)->shape();
+    EXPECT_EQ(shape.name, std::filesystem::path(folder_.path()).filename());
+    shape.name = "small";
+    EXPECT_EQ(shape, SmallShape(type));
     ExpectSame(**loaded, *expected);
   }
 }
