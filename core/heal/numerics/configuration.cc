@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kKnown[] =
     "bf16, fp16, tf32, fp32, heal-base, heal+, heal++:K, heal++:@LAYERS, heal-full, heal-full:K, heal-full:@LAYERS, "
-    "trunc:K (K: a number of layers, for trunc 3 to 22 bits; LAYERS: as 2,5,7-9)";
+    "paper-heal+, paper-heal++:K, paper-heal-full:K, trunc:K (K: a number of layers, for trunc 3 to 22 bits; LAYERS: as 2,5,7-9)";
 constexpr int kMostLayers = 1024;
 constexpr size_t kMostBytes = 8192;
 
@@ -47,8 +47,13 @@ const Plain* Find(absl::string_view name) {
   return nullptr;
 }
 
+constexpr absl::string_view kPaper = "paper-";
+
+bool IsProtected(const Plain& plain) { return plain.attention == AttentionMode::kInt16; }
+
 Configuration Make(const Plain& plain) {
   Configuration result;
+  result.whole_attention_output = IsProtected(plain);
   result.boundary = plain.boundary;
   result.gemm = plain.gemm;
   result.attention = plain.attention;
@@ -117,10 +122,10 @@ absl::StatusOr<Configuration> ParseTruncation(absl::string_view text, absl::stri
   return result;
 }
 
-absl::StatusOr<Configuration> ParseFields(absl::string_view text) {
-  const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
+absl::StatusOr<Configuration> ParsePlain(absl::string_view text, absl::string_view word) {
+  const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(word, absl::MaxSplits(':', 1));
   const auto& [name, argument] = parts;
-  const bool bare = name.size() == text.size();
+  const bool bare = name.size() == word.size();
   if (name == "trunc") return ParseTruncation(text, argument);
   const Plain* plain = Find(name == "heal++" ? "heal+" : name);
   if (plain == nullptr) return Bad(text, "not known");
@@ -134,6 +139,15 @@ absl::StatusOr<Configuration> ParseFields(absl::string_view text) {
   return result;
 }
 
+absl::StatusOr<Configuration> ParseFields(absl::string_view text) {
+  if (text.substr(0, kPaper.size()) != kPaper) return ParsePlain(text, text);
+  absl::StatusOr<Configuration> result = ParsePlain(text, text.substr(kPaper.size()));
+  if (!result.ok()) return result;
+  if (result->attention != AttentionMode::kInt16) return Bad(text, "'paper-' goes before heal+, heal++ and heal-full");
+  result->whole_attention_output = false;
+  return result;
+}
+
 }  // namespace
 
 AttentionMode Configuration::AttentionOf(int layer) const {
@@ -142,6 +156,12 @@ AttentionMode Configuration::AttentionOf(int layer) const {
 
 GemmInput Configuration::GemmOf(int layer) const {
   return gemm == GemmInput::kF16Compensated && Contains(uncompensated_layers, layer) ? GemmInput::kF16 : gemm;
+}
+
+GemmInput Configuration::OutputGemmOf(int layer) const {
+  const GemmInput input = GemmOf(layer);
+  const bool whole = whole_attention_output && AttentionOf(layer) == AttentionMode::kInt16;
+  return whole && input == GemmInput::kF16 ? GemmInput::kF16Compensated : input;
 }
 
 absl::StatusOr<Configuration> ParseConfiguration(std::string_view text) {
@@ -160,13 +180,14 @@ std::string ToText(const Configuration& configuration) {
         plain.attention != configuration.attention) {
       continue;
     }
+    const absl::string_view paper = IsProtected(plain) && !configuration.whole_attention_output ? kPaper : "";
     if (!configuration.uncompensated_layers.empty()) {
-      return absl::StrCat(plain.name, ":", LayersText(configuration.uncompensated_layers));
+      return absl::StrCat(paper, plain.name, ":", LayersText(configuration.uncompensated_layers));
     }
     if (!configuration.unprotected_layers.empty()) {
-      return absl::StrCat(plain.name, "+:", LayersText(configuration.unprotected_layers));
+      return absl::StrCat(paper, plain.name, "+:", LayersText(configuration.unprotected_layers));
     }
-    return plain.name;
+    return absl::StrCat(paper, plain.name);
   }
   return configuration.name;
 }

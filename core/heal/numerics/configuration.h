@@ -34,8 +34,13 @@ struct Configuration {
   // whose products are kF16 although `gemm` is kF16Compensated.
   std::vector<int> unprotected_layers, uncompensated_layers;
 
+  // Whether, where attention is kInt16 and products are kF16, the one that reads attention's output is kF16Compensated:
+  // its FP32 output is then not rounded on its way into the residual stream.
+  bool whole_attention_output = false;
+
   AttentionMode AttentionOf(int layer) const;
   GemmInput GemmOf(int layer) const;  // the head's product is that of layer `layers` and never skipped
+  GemmInput OutputGemmOf(int layer) const;  // of the product that reads attention's output
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 

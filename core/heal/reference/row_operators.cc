@@ -78,7 +78,9 @@ std::vector<float> RowOperators::Product(int layer, TensorId id, std::span<const
   const WeightMatrix matrix = model_->Matrix(layer, id);
   const int64_t rows = static_cast<int64_t>(x.size()) / matrix.inputs;
   std::vector<float> y(static_cast<size_t>(rows * matrix.outputs));
-  const GemmInput input = configuration_.GemmOf(id == TensorId::kHead ? model_->shape.layers : layer);
+  const GemmInput input = id == TensorId::kHead     ? configuration_.GemmOf(model_->shape.layers)
+                          : id == TensorId::kOutput ? configuration_.OutputGemmOf(layer)
+                                                    : configuration_.GemmOf(layer);
   Multiply(input, matrix, x, rows, threads_, y);
   threads_.Run(rows, 4, [&](int64_t begin, int64_t end) {
     Round(std::span<float>(y).subspan(begin * matrix.outputs, (end - begin) * matrix.outputs));

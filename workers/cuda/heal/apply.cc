@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<float>> CudaEngine::ApplyProduct(const OperatorInstan
   const absl::StatusOr<Program*> program = ProgramOf(instance.layer);
   SAMEBITS_RETURN_IF(program.status());
   const TensorId matrix = MatrixReading(instance.reads);
-  const int parts = PartsOf(instance.layer);
+  const int parts = matrix == TensorId::kOutput ? OutputPartsOf(instance.layer) : PartsOf(instance.layer);
   SAMEBITS_RETURN_IF(ToDevice(x.data(), x.size_bytes(), plain_.data()));
   SAMEBITS_RETURN_IF((*program)->Launch("ToOperand", Spread(x.size()), device_->stream,
                                         static_cast<const float*>(plain_.as<float>()), operand_.as<void>(),
@@ -160,7 +160,7 @@ absl::StatusOr<std::vector<float>> CudaEngine::ApplyAttention(int layer, const O
                                         static_cast<const float*>(plain_.as<float>()), product_.as<void>(),
                                         uint64_t{joined.size()}, PartsOf(layer), bits_));
   SAMEBITS_RETURN_IF(Rope(rows, layer, false));
-  const int parts = PartsOf(layer);
+  const int parts = OutputPartsOf(layer);
   SAMEBITS_RETURN_IF(Attend(rows, layer, static_cast<int>(positions), parts));
   std::vector<float> out(int64_t{rows} * shape_.query_width());
   SAMEBITS_RETURN_IF((*program)->Launch("OperandToPlain", Spread(out.size()), device_->stream,

@@ -58,8 +58,19 @@ int CudaEngine::PartsOf(int layer) const {
   return configuration_.GemmOf(layer) == GemmInput::kF16Compensated ? 2 : 1;
 }
 
+int CudaEngine::OutputPartsOf(int layer) const {
+  return configuration_.OutputGemmOf(layer) == GemmInput::kF16Compensated ? 2 : 1;
+}
+
+GemmInput CudaEngine::GemmOf(int layer, heal::TensorId matrix) const {
+  return matrix == heal::TensorId::kOutput ? configuration_.OutputGemmOf(layer) : configuration_.GemmOf(layer);
+}
+
 int64_t CudaEngine::BufferRows() const {
-  const int64_t parts = configuration_.gemm == GemmInput::kF16Compensated ? 2 : 1;
+  int64_t parts = 1;
+  for (int layer = 0; layer <= shape_.layers; ++layer) {
+    parts = std::max<int64_t>({parts, PartsOf(layer), layer < shape_.layers ? OutputPartsOf(layer) : 1});
+  }
   return std::max<int64_t>(parts * capacity_.rows, 64);
 }
 

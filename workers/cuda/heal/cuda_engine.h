@@ -38,7 +38,9 @@ class CudaEngine : public heal::Engine {
   int64_t KeptBytes(int layer) const;
   int64_t BufferRows() const;  // of operands and results
   bool HasBias(heal::TensorId matrix) const { return matrix == heal::TensorId::kQkv && shape_.qkv_bias; }
-  int PartsOf(int layer) const;  // of operands and results of the layer's products: 2 where compensated
+  int PartsOf(int layer) const;        // of operands and results of the layer's products: 2 where compensated
+  int OutputPartsOf(int layer) const;  // of the one that reads attention's output
+  heal::GemmInput GemmOf(int layer, heal::TensorId matrix) const;
 
   // forward.cc: the pass.
   absl::Status CheckRows(const heal::Rows& rows);

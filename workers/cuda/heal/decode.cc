@@ -41,13 +41,13 @@ absl::Status CudaEngine::FillCaches() {
 // Picks the fastest algorithm of every product for these rows, each timed over up to eight layers' matrices.
 absl::Status CudaEngine::TuneProducts(int rows) {
   constexpr int kLayersTimed = 8;
-  for (const GemmInput gemm : {GemmInput::kF16, configuration_.gemm}) {
-    std::vector<int> layers;
-    for (int layer = 0; layer < shape_.layers && layers.size() < kLayersTimed; ++layer) {
-      if (configuration_.GemmOf(layer) == gemm) layers.push_back(layer);
-    }
-    if (layers.empty() || gemm == GemmInput::kTf32 || gemm == GemmInput::kF32) continue;
+  for (const GemmInput gemm : {GemmInput::kBf16, GemmInput::kF16, GemmInput::kF16Compensated}) {
     for (const TensorId matrix : {TensorId::kQkv, TensorId::kOutput, TensorId::kGateUp, TensorId::kDown}) {
+      std::vector<int> layers;
+      for (int layer = 0; layer < shape_.layers && layers.size() < kLayersTimed; ++layer) {
+        if (GemmOf(layer, matrix) == gemm) layers.push_back(layer);
+      }
+      if (layers.empty()) continue;
       SAMEBITS_RETURN_IF(TuneProduct(rows, matrix, layers, HasBias(matrix) ? plain_.as<void>() : product_.as<void>()));
     }
   }

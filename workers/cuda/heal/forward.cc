@@ -105,8 +105,9 @@ absl::Status CudaEngine::Multiply(int rows, int layer, TensorId matrix) {
 }
 
 ProductShape CudaEngine::ProductOf(int rows, int layer, TensorId matrix) const {
-  const GemmInput gemm = configuration_.GemmOf(layer);
-  return {.rows = int64_t{rows} * PartsOf(layer), .outputs = RowsOf(shape_, matrix), .inputs = ColumnsOf(shape_, matrix),
+  const GemmInput gemm = GemmOf(layer, matrix);
+  const int parts = gemm == GemmInput::kF16Compensated ? 2 : 1;
+  return {.rows = int64_t{rows} * parts, .outputs = RowsOf(shape_, matrix), .inputs = ColumnsOf(shape_, matrix),
           .operand = OperandType(gemm),
           .result = HasBias(matrix) ? CUDA_R_32F : ResultType(configuration_.boundary),
           .tf32 = gemm == GemmInput::kTf32};
@@ -210,10 +211,11 @@ absl::Status CudaEngine::Layer(int rows, int layer, int longest, int incoming_pa
       SAMEBITS_RETURN_IF(TapKept(rows, layer, point, tap));
     }
   }
-  SAMEBITS_RETURN_IF(Attend(rows, layer, longest, parts));
-  if (tap) SAMEBITS_RETURN_IF(TapOperand(rows, layer, TapPoint::kAttention, parts, tap));
+  const int output_parts = OutputPartsOf(layer);
+  SAMEBITS_RETURN_IF(Attend(rows, layer, longest, output_parts));
+  if (tap) SAMEBITS_RETURN_IF(TapOperand(rows, layer, TapPoint::kAttention, output_parts, tap));
   SAMEBITS_RETURN_IF(Multiply(rows, layer, TensorId::kOutput));
-  SAMEBITS_RETURN_IF(AddNorm(rows, parts, layer, TensorId::kMlpNorm, parts));
+  SAMEBITS_RETURN_IF(AddNorm(rows, output_parts, layer, TensorId::kMlpNorm, parts));
   if (tap) SAMEBITS_RETURN_IF(TapResidual(rows, layer, TapPoint::kPostAttention, tap));
   if (tap) SAMEBITS_RETURN_IF(TapOperand(rows, layer, TapPoint::kMlpNorm, parts, tap));
   SAMEBITS_RETURN_IF(Multiply(rows, layer, TensorId::kGateUp));

@@ -9,7 +9,7 @@ extern "C" __global__ void Embed(const int* token, const u16* table, Stored* res
 }
 
 // residual += y (none where y is null), rounded; out = norm(residual) * weight as operand in `out_parts` parts, and as
-// FP32 in `plain` where that is not null. `unrounded`: squares are of the sum before it is rounded. Grid: rows; a thread
+// FP32 in `plain` where that is not null. `unrounded`: the norm reads the sum before it is rounded. Grid: rows; a thread
 // has at most kNormPieces pieces of four values.
 constexpr int kNormPieces = 4;
 extern "C" __global__ void __launch_bounds__(1024) AddNorm(Stored* residual, const Stored* y, int y_parts, const u16* weight,
@@ -35,9 +35,8 @@ extern "C" __global__ void __launch_bounds__(1024) AddNorm(Stored* residual, con
     }
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      const float total = x[piece].x[j], rounded = Round(total, bits);
-      x[piece].x[j] = rounded;
-      squares += unrounded ? total * total : rounded * rounded;
+      if (!unrounded) x[piece].x[j] = Round(x[piece].x[j], bits);
+      squares += x[piece].x[j] * x[piece].x[j];
     }
   }
   const float scale = rsqrtf(BlockSum(squares, partial) / width + epsilon);

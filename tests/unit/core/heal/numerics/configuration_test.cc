@@ -27,6 +27,9 @@ constexpr Case kCases[] = {
     {"heal-full:0", "heal-full"},
     {"heal-full:7", "heal-full:7"},
     {"heal-full:@1", "heal-full:@1"},
+    {"paper-heal+", "paper-heal+"},
+    {"paper-heal++:2", "paper-heal++:2"},
+    {"paper-heal-full:@1", "paper-heal-full:@1"},
     {"trunc:3", "trunc:3"},
     {"trunc:22", "trunc:22"},
 };
@@ -49,6 +52,7 @@ TEST(ConfigurationTest, BadWordsAreQuotedAndKnownOnesListed) {
                            "heal++:-1",  "heal++:1025", "heal+:3",
                            "heal++:@",   "heal++:@3-1", "heal++:@1,,2",
                            "heal++:@1-", "heal++:@-1",  "heal++:@0-99999999",
+                           "paper-bf16", "paper-",      "paper-heal-base",
                            "heal-full:", "trunc",       "trunc:2",
                            "trunc:23",   "trunc:+3",    "trunc:3x"}) {
     const auto parsed = ParseConfiguration(text);
@@ -84,6 +88,19 @@ TEST(ConfigurationTest, LayersChooseWhatIsProtected) {
   EXPECT_EQ(full.GemmOf(1), GemmInput::kF16);
   EXPECT_EQ(full.GemmOf(2), GemmInput::kF16Compensated);
   EXPECT_EQ(full.AttentionOf(1), AttentionMode::kInt16);
+}
+
+TEST(ConfigurationTest, OutputProductIsCompensatedWhereAttentionIsProtected) {
+  EXPECT_EQ(ParseConfiguration("heal+")->OutputGemmOf(0), GemmInput::kF16Compensated);
+  EXPECT_EQ(ParseConfiguration("paper-heal+")->OutputGemmOf(0), GemmInput::kF16);
+  EXPECT_EQ(ParseConfiguration("heal-base")->OutputGemmOf(0), GemmInput::kF16);
+  EXPECT_EQ(ParseConfiguration("fp32")->OutputGemmOf(0), GemmInput::kF32);
+  const auto unprotected = *ParseConfiguration("heal++:2");
+  EXPECT_EQ(unprotected.OutputGemmOf(1), GemmInput::kF16);
+  EXPECT_EQ(unprotected.OutputGemmOf(2), GemmInput::kF16Compensated);
+  const auto full = *ParseConfiguration("heal-full:2");
+  EXPECT_EQ(full.GemmOf(1), GemmInput::kF16);
+  EXPECT_EQ(full.OutputGemmOf(1), GemmInput::kF16Compensated);
 }
 
 TEST(ConfigurationTest, LayersMustExist) {
