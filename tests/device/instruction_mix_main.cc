@@ -48,7 +48,8 @@ int Main(int argc, char** argv) {
                                    {"date", date}};
   int64_t instructions = 0;
   for (const KernelMix& kernel : report->kernels) instructions += kernel.instructions;
-  record["figures"] = {{"kernels", report->kernels.size()}, {"kernels disassembled", report->kernels_seen}, {"instructions", instructions}};
+  record["figures"] = {{"kernels", report->kernels.size()}, {"kernels disassembled", report->kernels_seen}, {"modules", report->modules},
+                       {"distinct modules", report->distinct_modules}, {"instructions", instructions}};
   record["rows"] = nlohmann::ordered_json::parse(MixJson(rows, {}))["rows"];
   std::printf("%s\n", record.dump(1).c_str());
   return 0;

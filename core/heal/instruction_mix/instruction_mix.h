@@ -23,6 +23,7 @@ struct MixRequest {
 struct MixReport {
   std::vector<KernelMix> kernels;  // in order of the files
   int64_t kernels_seen = 0;        // of the modules that were disassembled, those that do not match included
+  int64_t modules = 0, distinct_modules = 0;  // code objects; of equal ones of a file one is read and counted
 };
 
 // Runs cuobjdump and nvdisasm (llvm-objdump) on machine code; modules of which no kernel matches are not disassembled.

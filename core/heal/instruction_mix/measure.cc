@@ -1,9 +1,13 @@
 #include <algorithm>
 #include <atomic>
+#include <fstream>
+#include <iterator>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/sha256.h"
 #include "core/heal/instruction_mix/instruction_mix.h"
 #include "core/heal/instruction_mix/modules.h"
 
@@ -70,12 +74,28 @@ class Measurement {
   size_t found_ = 0, done_ = 0;
 };
 
+// Libraries hold the same module many times, once for each of their sources: the first of each remains.
+std::vector<Module> Distinct(std::vector<Module> modules) {
+  if (modules.size() < 2) return modules;
+  std::set<std::string> seen;
+  std::vector<Module> out;
+  for (Module& module : modules) {
+    std::ifstream file(module.path, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    if (seen.insert(Sha256Hex(bytes)).second) out.push_back(std::move(module));
+  }
+  return out;
+}
+
 absl::Status MeasureFile(const MixRequest& request, const MixFilter& filter, const std::string& file, MixReport* report) {
   const absl::StatusOr<TemporaryFolder> folder = TemporaryFolder::Make();
   if (!folder.ok()) return folder.status();
-  const absl::StatusOr<std::vector<Module>> modules = ModulesOf(file, request.target, folder->path());
+  absl::StatusOr<std::vector<Module>> modules = ModulesOf(file, request.target, folder->path());
   if (!modules.ok()) return modules.status();
-  return Measurement(request, filter, *modules).Run(report);
+  report->modules += static_cast<int64_t>(modules->size());
+  const std::vector<Module> distinct = Distinct(*std::move(modules));
+  report->distinct_modules += static_cast<int64_t>(distinct.size());
+  return Measurement(request, filter, distinct).Run(report);
 }
 
 }  // namespace

@@ -91,12 +91,14 @@ TEST_F(MeasureTest, LibrariesAreExtractedAndOnlyWhatMatchesIsDisassembled) {
   Write("one", Elf(190, {"product"}));
   Write("two", Elf(190, {"elsewhere"}));
   WriteTool("cuobjdump", absl::StrCat("test \"$2\" = .sm_90 || exit 3\ncp ", folder_.path(), "/one lib.1.sm_90.cubin\ncp ", folder_.path(),
-                                      "/two lib.10.sm_90a.cubin\n"));
+                                      "/two lib.10.sm_90a.cubin\ncp lib.1.sm_90.cubin lib.2.sm_90.cubin\n"));
   WriteTool("nvdisasm", absl::StrCat("echo run >> ", folder_.path(), "/log\ncat ", kFixtures, "nvdisasm_sm_90a.txt"));
   const std::string library = Write("lib.so", Elf(62, {}));
   const auto report = Measure(library, "^product$", "sm_90");
   ASSERT_TRUE(report.ok()) << report.status();
   ASSERT_EQ(report->kernels.size(), 1u);
+  EXPECT_EQ(report->modules, 3);
+  EXPECT_EQ(report->distinct_modules, 2);
   EXPECT_EQ(report->kernels[0].module, library + ": lib.1.sm_90.cubin");
   EXPECT_EQ(std::filesystem::file_size(folder_.path() + "/log"), 4u) << "nvdisasm ran once";
   EXPECT_THAT(std::string(Measure(library, "nothing", "sm_90").status().message()), AllOf(HasSubstr("'nothing'"), HasSubstr("sm_90")));
