@@ -44,7 +44,8 @@ CONFIGURATIONS = {
     'trunc:3': (truncate(3), same, same),
     'trunc:9': (truncate(9), same, same),
 }
-SKIPPING = {'heal++:@0,2': ('heal+', {0, 2}, set()), 'heal-full:1': ('heal-full', set(), {0})}
+SKIPPING = {'heal++:@0,2': ('heal+', {0, 2}, set()), 'heal-full:1': ('heal-full', set(), {0}),
+            'paper-heal+': ('heal+', set(), set()), 'paper-heal-full:1': ('heal-full', set(), {0})}
 
 
 class Rounded:
@@ -57,6 +58,9 @@ class Rounded:
             self.attention_type = fp16
         if layer in uncompensated:
             self.input = fp16
+        # INT16 attention's FP32 output is not rounded on its way through the output product, but in the paper's variants
+        whole = self.attention_type == 'int16' and not name.startswith('paper-')
+        self.output_input = split if whole and self.input == fp16 else self.input
         self.config, self.weights, self.prefix = config, weights, f'model.layers.{layer}.'
 
     def weight(self, name):
@@ -68,13 +72,14 @@ class Rounded:
 
     def product(self, x, *names):
         parts = []
+        read = self.output_input if names == ('self_attn.o_proj',) else self.input
         for name in names:
             w = self.weight(name + '.weight')
-            if self.input in (fp16, split):  # a power of two per joined matrix: exact but for the smallest weights
+            if read in (fp16, split):  # a power of two per joined matrix: exact but for the smallest weights
                 most = max(self.weight(n + '.weight').abs().max().item() for n in names)
                 scale = 2.0 ** (13 - torch.tensor(most).log2().floor().item())
                 w = fp16(w * scale) / scale
-            y = (self.input(x).to(D) @ w.to(D).T).float()
+            y = (read(x).to(D) @ w.to(D).T).float()
             bias = self.weights.get(self.prefix + name + '.bias')
             parts.append(y if bias is None else y + bias.float())
         return self.q(torch.cat(parts, -1))

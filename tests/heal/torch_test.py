@@ -95,17 +95,18 @@ class ForwardTest(Case):
 
     def test_configurations_differ_as_they_should(self):
         """Errors against FP32 are ordered, and what should make a difference does."""
-        order = ['trunc:3', 'bf16', 'trunc:9', 'heal-base', 'heal+', 'heal-full']
-        results = self.forward([(f, n, 'rounded') for f in FAMILIES for n in order + ['fp32', 'tf32', *SKIPPING]] +
+        order = ['trunc:3', 'bf16', 'trunc:9', 'heal-base', 'paper-heal+', 'heal+', 'heal-full']
+        results = self.forward([(f, n, 'rounded') for f in FAMILIES for n in sorted({*order, 'fp32', 'tf32', *SKIPPING})] +
                                [('qwen2', 'bf16', 'unrounded')])
         for family in FAMILIES:
             exact = torch_model.plain_forward(*self.models[family], TOKENS, torch.float64)
             error = {n: (results[family, n, 'rounded'][0].double() - exact).pow(2).mean().item()
-                     for n in order + ['fp32', 'tf32', *SKIPPING]}
+                     for n in sorted({*order, 'fp32', 'tf32', *SKIPPING})}
             for worse, better in zip(order, order[1:] + ['fp32']):
                 self.assertGreater(error[worse], error[better], (family, worse, better))
             self.assertGreater(error['heal++:@0,2'], error['heal+'], family)
             self.assertGreater(error['heal-full:1'], error['heal-full'], family)
+            self.assertGreater(error['paper-heal-full:1'], error['heal-full:1'], family)
             self.assertGreater(error['bf16'], error['tf32'], family)
         self.assertFalse(torch.equal(results['qwen2', 'bf16', 'rounded'][0], results['qwen2', 'bf16', 'unrounded'][0]))
 

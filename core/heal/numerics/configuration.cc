@@ -16,7 +16,8 @@ namespace {
 
 constexpr char kKnown[] =
     "bf16, fp16, tf32, fp32, heal-base, heal+, heal++:K, heal++:@LAYERS, heal-full, heal-full:K, heal-full:@LAYERS, "
-    "paper-heal+, paper-heal++:K, paper-heal-full:K, trunc:K (K: a number of layers, for trunc 3 to 22 bits; LAYERS: as 2,5,7-9)";
+    "paper-heal+, paper-heal++:K, paper-heal-full:K, trunc:K (K: a number of layers, for trunc 3 to 22 bits; LAYERS: "
+    "as 2,5,7-9)";
 constexpr int kMostLayers = 1024;
 constexpr size_t kMostBytes = 8192;
 
