@@ -15,10 +15,14 @@ class Monitor {
   Monitor(JobEvents& events, int64_t done, int64_t total, std::string unit)
       : events_(events), done_(done), total_(total), unit_(std::move(unit)) {}
 
-  // Before every pass. CANCELLED.
+  // Before every pass; tells every 16th. CANCELLED.
   absl::Status Pass(const std::string& doing);
+  // Before a long step, which is always told. CANCELLED.
+  absl::Status Step(const std::string& doing);
 
  private:
+  absl::Status CheckCancelled();
+
   JobEvents& events_;
   const int64_t done_, total_;
   const std::string unit_;

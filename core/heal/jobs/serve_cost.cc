@@ -44,7 +44,7 @@ class ServeCostPlan : public Plan {
     std::vector<Json> timings(configurations_.size());
     for (size_t i = 0; i < configurations_.size(); ++i) {
       const size_t which = round % 2 == 0 ? i : configurations_.size() - 1 - i;
-      if (absl::Status s = context.monitor.Pass(absl::StrCat("timing ", configurations_[which])); !s.ok()) return s;
+      if (absl::Status s = context.monitor.Step(absl::StrCat("timing ", configurations_[which])); !s.ok()) return s;
       absl::StatusOr<Json> timing = Time(configurations_[which], batch, length, context.engines.backend());
       if (!timing.ok()) return timing.status();
       timings[which] = *std::move(timing);
