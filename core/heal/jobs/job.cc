@@ -1,6 +1,7 @@
 #include "core/heal/jobs/job.h"
 
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -79,13 +80,15 @@ absl::StatusOr<std::string> RunUnit(Planned& planned, int64_t index, UnitContext
                           absl::StrCat("unit \"", planned.units[index], "\": ", record.status().message()));
     }
     (*record)["unit"] = planned.units[index];
-    std::string text = record->dump();
+    std::string text = record->dump(-1, ' ', false, Json::error_handler_t::replace);
     if (static_cast<int64_t>(text.size()) > kMostRecordBytes) {
       return absl::ResourceExhaustedError(absl::StrCat("the record of unit \"", planned.units[index], "\" has ",
                                                        text.size(), " bytes, ", kMostRecordBytes,
                                                        " are allowed: ask for fewer prompts or tokens"));
     }
     return text;
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(absl::StrCat("unit \"", planned.units[index], "\": out of memory"));
   } catch (const std::exception& error) {
     return absl::FailedPreconditionError(
         absl::StrCat("unit \"", planned.units[index], "\": earlier records cannot be read: ", error.what()));

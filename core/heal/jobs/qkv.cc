@@ -75,18 +75,20 @@ struct Tally {
   Json ToRecord() const {
     std::vector<int64_t> short_histogram = histogram;
     while (!short_histogram.empty() && short_histogram.back() == 0) short_histogram.pop_back();
-    return Json::array({zeros, halved, most, ToJson(ratio), sums, short_histogram});
+    const std::array<double, 7> numbers = {most, ratio.mean(), ratio.squares(), sums[0], sums[1], sums[2], sums[3]};
+    return Json::array({zeros, halved, ratio.count(), PackDoubles(numbers), short_histogram});
   }
 
   static Tally FromRecord(const Json& json) {
-    if (!json.is_array() || json.size() != 6) throw RecordError("a tally needs six parts");
+    if (!json.is_array() || json.size() != 5) throw RecordError("a tally needs five parts");
     Tally tally;
     tally.zeros = json[0].get<int64_t>();
     tally.halved = json[1].get<int64_t>();
-    tally.most = json[2].get<double>();
-    tally.ratio = MomentsFrom(json[3]);
-    tally.sums = json[4].get<std::array<double, 4>>();
-    const std::vector<int64_t> histogram = json[5].get<std::vector<int64_t>>();
+    const std::vector<double> numbers = UnpackDoubles(json[3], 7);
+    tally.most = numbers[0];
+    tally.ratio = Moments(json[2].get<int64_t>(), numbers[1], numbers[2]);
+    std::copy_n(numbers.begin() + 3, 4, tally.sums.begin());
+    const std::vector<int64_t> histogram = json[4].get<std::vector<int64_t>>();
     if (histogram.size() > kQkvBins) throw RecordError("a histogram has too many bins");
     std::copy(histogram.begin(), histogram.end(), tally.histogram.begin());
     return tally;

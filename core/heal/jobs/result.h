@@ -117,13 +117,13 @@ struct QkvDistribution {
   QkvTensor tensor = QkvTensor::kQuery;
   bool per_head = false;  // a tensor is one head of one token, as INT16 scales it; or all heads of one token
   int layer = -1;         // -1: all layers together
-  int64_t tensors = 0;    // without all-zero ones
-  int64_t zeros = 0;
+  int64_t tensors = 0;    // that have a spread
+  int64_t zeros = 0;      // all values equal, or not finite
   MeanSem ratio;                    // AbsMax / sigma
   double ratio_median = 0, ratio_most = 0;  // the median from the histogram: right to a bin's width
   double halved = 0;                // share of tensors with 256 sigma^2 / AbsMax^2 >= 2
   double predicted_int16 = 0, predicted_f16 = 0;  // means of equations 7 and 8 (with E[x^2])
-  double measured_int16 = 0, measured_f16 = 0;    // means of MSE after a round trip
+  double measured_int16 = 0, measured_f16 = 0;    // means of MSE after a round trip; infinite beyond FP16's range
   std::vector<int64_t> histogram;   // of AbsMax / sigma: bins of kQkvBin from 0 on, the last open to the right
 };
 inline constexpr double kQkvBin = 0.25;
