@@ -19,8 +19,9 @@ class PolicyPlan : public Plan {
  public:
   PolicyPlan(const JobSpec& spec, const ModelShape& shape, const PolicySpec& job)
       : spec_(spec), shape_(shape), job_(job), anchor_(spec, shape, job.trajectory, job.prompts),
-        attention_(job.variant == "heal++"), unprotected_(attention_ ? "heal-base" : "heal+"),
-        unskipped_(attention_ ? "heal+" : "heal-full"),
+        paper_(job.variant.rfind("paper-", 0) == 0 ? "paper-" : ""), attention_(job.variant == paper_ + "heal++"),
+        unprotected_(attention_ ? "heal-base" : paper_ + "heal+"),
+        unskipped_(paper_ + (attention_ ? "heal+" : "heal-full")),
         most_(job.most_skipped == 0 ? shape.layers : job.most_skipped) {}
 
   std::vector<std::string> Units() const override {
@@ -154,6 +155,7 @@ class PolicyPlan : public Plan {
   const ModelShape& shape_;
   const PolicySpec& job_;
   Anchor anchor_;
+  const std::string paper_;  // before names of the appendix's variants
   const bool attention_;
   const std::string unprotected_, unskipped_;
   const int most_;

@@ -106,8 +106,11 @@ struct Validator {
 
   absl::Status operator()(const PolicySpec& job) const {
     if (absl::Status s = ValidateTrajectory(spec, job.trajectory, shape); !s.ok()) return s;
-    if (job.variant != "heal++" && job.variant != "heal-full") {
-      return absl::InvalidArgumentError(absl::StrCat("variant is \"", job.variant, "\"; heal++ or heal-full"));
+    const bool paper = job.variant.rfind("paper-", 0) == 0;
+    const std::string variant = job.variant.substr(paper ? 6 : 0);
+    if (variant != "heal++" && variant != "heal-full") {
+      return absl::InvalidArgumentError(absl::StrCat("variant is \"", job.variant,
+                                                     "\"; heal++ or heal-full, or one of them after \"paper-\""));
     }
     if (job.budget != 0) {
       if (absl::Status s = InRange("budget", job.budget, 1.0, 1000.0); !s.ok()) return s;

@@ -79,7 +79,7 @@ struct QkvSpec {
 // 6. Skip policy (appendix C).
 struct PolicySpec {
   Trajectory trajectory{.anchor = "fp32", .max_new_tokens = 1024};
-  std::string variant = "heal++";  // or "heal-full"
+  std::string variant = "heal++";  // or "heal-full", "paper-heal++", "paper-heal-full"
   double budget = 0;               // over the unskipped variant's median MSE; 0: 1.2 for heal++, 1.5 for heal-full
   int prompts = 8;
   int most_skipped = 0;            // 0: all layers

@@ -185,6 +185,10 @@ TEST(Policy, ChoosesTheLargestWithinTheBudget) {
   job.budget = 2;
   spec.job = job;
   EXPECT_EQ(std::get<PolicyResult>(*RunJob(spec, backend, {}, keeper)).skipped, 3);
+  job.variant = "paper-heal++";
+  spec.job = job;
+  EXPECT_EQ(std::get<PolicyResult>(*RunJob(spec, backend, {}, keeper)).configuration, "paper-heal++:3");
+  job.variant = "heal++";
   job.budget = 1.01;
   spec.job = job;
   const PolicyResult none = std::get<PolicyResult>(*RunJob(spec, backend, {}, keeper));
