@@ -14,13 +14,14 @@ __device__ __forceinline__ Kept StoreKept(float x) { return ToBf16(x); }
 #elif ATTENTION == 1
 typedef u16 Kept;
 __device__ __forceinline__ float LoadKept(Kept x) { return FromF16(x); }
-__device__ __forceinline__ Kept StoreKept(float x) { return ToF16(fminf(fmaxf(x, -kMostF16), kMostF16)); }
+__device__ __forceinline__ Kept StoreKept(float x) { return ToF16(Saturate(x)); }
 #else
 typedef u16 Kept;  // a signed number's bits
 __device__ __forceinline__ float LoadKept(Kept x) { return float(s16(x)); }
 #endif
 
 constexpr int kLaneValues = HEAD_DIM / 32;
+constexpr float kLeastMost = 0x1p-100f;  // heal::kLeastInt16Max
 
 // Where head `head` of all heads goes (query heads, then key heads, then value heads).
 struct Place {
@@ -85,16 +86,22 @@ extern "C" __global__ void RopeCache(const Stored* y, int y_parts, const u16* qu
   const Place place = PlaceOf(head, row, slots[row], position, heads, kv_heads, context, query, query_scale, key,
                               key_scale, value, value_scale);
 #if ATTENTION == 3
-  float most = 0;
+  // As core/heal/numerics/quantize.h: a step is taken where the rest is beyond half a step.
+  float most = kLeastMost;
+  bool is_finite = true;
 #pragma unroll
-  for (int j = 0; j < kLaneValues; ++j) most = fmaxf(most, fabsf(x[j]));
+  for (int j = 0; j < kLaneValues; ++j) most = fmaxf(most, fabsf(x[j])), is_finite &= fabsf(x[j]) < INFINITY;
   most = WarpMax(most);
-  const float inverse = most > 0 ? 32767.f / most : 0.f;
+  const float scale = most / 32767.f, inverse = 32767.f / most;
+  is_finite = __all_sync(~0u, is_finite);
 #pragma unroll
   for (int j = 0; j < kLaneValues; ++j) {
-    place.values[lane + 32 * j] = u16(s16(min(max(__float2int_rn(x[j] * inverse), -32767), 32767)));
+    float q = fminf(fmaxf(rintf(x[j] * inverse), -32767.f), 32767.f);
+    const float rest = __fmaf_rn(-q, scale, x[j]);
+    q += float(rest > scale / 2) - float(rest < -scale / 2);
+    place.values[lane + 32 * j] = u16(s16(int(q)));
   }
-  if (lane == 0) *place.scale = most / 32767.f;
+  if (lane == 0) *place.scale = is_finite ? scale : __int_as_float(0x7fffffff);
 #else
 #pragma unroll
   for (int j = 0; j < kLaneValues; ++j) place.values[lane + 32 * j] = StoreKept(x[j]);

@@ -33,11 +33,16 @@ __device__ __forceinline__ float Truncate(float x, int bits) {
   return __uint_as_float(u & ~((1u << (23 - bits)) - 1));
 }
 
+// Finite values saturate; others stay, so that they show.
+__device__ __forceinline__ float Saturate(float x) {
+  return fabsf(x) < INFINITY ? fminf(fmaxf(x, -kMostF16), kMostF16) : x;
+}
+
 // hi + lo / 2^10; hi saturates.
 __device__ __forceinline__ void SplitF16(float x, u16* hi, u16* lo) {
-  const u16 h = ToF16(fminf(fmaxf(x, -kMostF16), kMostF16));
+  const u16 h = ToF16(Saturate(x));
   *hi = h;
-  *lo = ToF16(fminf(fmaxf((x - FromF16(h)) * 1024.f, -kMostF16), kMostF16));
+  *lo = ToF16(fminf(fmaxf((x - FromF16(h)) * 1024.f, -kMostF16), kMostF16));  // of what is not finite: -65504, harmless
 }
 
 // What kernels write at a boundary.
@@ -101,7 +106,7 @@ __device__ __forceinline__ void StoreOperand(Operand* out, u64 at, u64 lo_at, in
   if (parts == 2) {
     SplitF16(Round(x, bits), &out[at], &out[lo_at]);
   } else {
-    out[at] = ToF16(fminf(fmaxf(Round(x, bits), -kMostF16), kMostF16));
+    out[at] = ToF16(Saturate(Round(x, bits)));
   }
 #endif
 }
