@@ -137,25 +137,33 @@ TEST(Evaluate, FixedBatchesDoNotMixAndOthersFillFreedSlots) {
   EvaluateSpec job;
   job.configurations = {"bf16"};
   job.measure_mse = false;
-  const JobSpec spec = Spec(job);
+  JobSpec spec = Spec(job);
+  for (int token = 8; token < 24; ++token) spec.prompts.stop_tokens.push_back(token);  // lengths differ
   Answer<EvaluateResult>(spec, backend);
   std::vector<const testing::PassLog*> own;
   for (const testing::PassLog& pass : backend.passes) {
     EXPECT_LE(pass.slot.size(), 8u);
     if (pass.configuration == "bf16") own.push_back(&pass);
   }
-  // Three runs one after another. A prompt begins where a position is 0; in the fixed schedule no pass that reads a
-  // prompt generates, so its rows are all within prompts of one batch.
+  // Three runs one after another; a prompt begins where a position is 0. In the fixed schedule no pass that reads a
+  // prompt generates.
   std::vector<int32_t> begins;
+  std::vector<size_t> length(3), number(3);  // of the prompt in each slot; of the first two runs
   size_t mixed = 0;
   for (const testing::PassLog* pass : own) {
     bool reads = false, generates = false;
     for (size_t i = 0; i < pass->slot.size(); ++i) {
-      if (pass->position[i] == 0) begins.push_back(pass->token[i]);
-      const bool alone = std::count(pass->slot.begin(), pass->slot.end(), pass->slot[i]) == 1;
-      reads = reads || pass->position[i] == 0;
-      generates = generates || (alone && pass->position[i] > 9);
+      if (pass->position[i] == 0) {
+        number[pass->slot[i]] = begins.size();
+        length[pass->slot[i]] = spec.prompts.prompts[begins.size() % kPrompts].tokens.size();
+        begins.push_back(pass->token[i]);
+      }
+      const bool reading = pass->position[i] < static_cast<int>(length[pass->slot[i]]);
+      (reading ? reads : generates) = true;
+      const bool same_batch = number[pass->slot[i]] / 3 == (begins.size() - 1) / 3;
+      EXPECT_TRUE(begins.size() > kPrompts || same_batch) << number[pass->slot[i]];
     }
+    if (begins.size() > 2 * kPrompts) continue;
     mixed += reads && generates;
     EXPECT_FALSE(begins.size() <= kPrompts && reads && generates);
   }

@@ -140,6 +140,7 @@ TEST(Qkv, CountsAndMeasuresEveryTensor) {
   EXPECT_EQ(heads.histogram[static_cast<int>(1.1547 / kQkvBin)], heads.tensors);
   EXPECT_NEAR(heads.ratio_median, 1.1547, kQkvBin);
   EXPECT_EQ(heads.halved, 1);
+  EXPECT_NEAR(whole.measured_f16, 0.75 * heads.measured_f16, 1e-6 * heads.measured_f16);
   EXPECT_LT(heads.measured_int16, 1e-12);  // +-AbsMax is on the grid
   EXPECT_GT(heads.measured_f16, heads.predicted_f16 / 4);
   // 1 <= a < 2: FP16 steps of 2^-10, so 2^-20 / 12 on average; equation 7 by the mean of a^2.
