@@ -3,7 +3,6 @@
 //   samebits_heal_probe compare MODEL [ROWS]                 every configuration, CUDA against the CPU reference
 //   samebits_heal_probe operators MODEL [ROWS]               operators alone, CUDA against the CPU reference
 //   samebits_heal_probe error MODEL [ROWS]                   final hidden MSE of every configuration against fp32, on CUDA
-//   samebits_heal_probe cubins FOLDER                        the kernels' machine code for 9.0 (needs no GPU)
 //   samebits_heal_probe time MODEL CONTEXT BATCH[,..] CONFIGURATION[,..] [ROUNDS [STEPS]]
 //
 // MODEL as `samebits heal --model` takes it: a path or synthetic:NAME:SEED. One line of JSON for each measurement.
@@ -12,7 +11,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,7 +20,6 @@
 #include "core/heal/model/checkpoint.h"
 #include "core/heal/reference/reference_backend.h"
 #include "workers/cuda/heal/cuda_backend.h"
-#include "workers/cuda/heal/program.h"
 
 namespace {
 
@@ -129,18 +126,6 @@ void CompareOperators(const std::string& model, int rows) {
   }
 }
 
-void Cubins(const std::string& folder) {
-  const auto nvrtc = Must(samebits::workers::NvrtcApi::Load(), "NVRTC");
-  samebits::heal::ModelShape shape = Must(samebits::heal::PublishedShape("qwen3-8b"), "shape");
-  for (const char* name : {"bf16", "fp16", "fp32", "heal-base", "heal+", "heal-full"}) {
-    const auto configuration = Must(samebits::heal::ParseConfiguration(name), name);
-    const std::string cubin = Must(
-        samebits::workers::CompileCubin(*nvrtc, 90, samebits::workers::KeyOf(configuration, configuration.attention, shape)),
-        name);
-    std::ofstream(folder + "/" + name + ".cubin", std::ios::binary) << cubin;
-  }
-}
-
 void Error(const std::string& model, int rows) {
   const auto checkpoint = Must(samebits::heal::OpenCheckpoint(model), "model");
   const auto cuda = Must(samebits::workers::OpenCudaBackend(checkpoint, 0), "CUDA");
@@ -185,8 +170,6 @@ int main(int argc, char** argv) {
   const std::string command = argc > 2 ? argv[1] : "";
   if (command == "operators") {
     CompareOperators(argv[2], argc > 3 ? std::atoi(argv[3]) : 24);
-  } else if (command == "cubins") {
-    Cubins(argv[2]);
   } else if (command == "compare") {
     Compare(argv[2], argc > 3 ? std::atoi(argv[3]) : 24);
   } else if (command == "error") {
@@ -195,7 +178,7 @@ int main(int argc, char** argv) {
     Time(argv[2], std::atoi(argv[3]), argv[4], argv[5], argc > 6 ? std::atoi(argv[6]) : 1,
          argc > 7 ? std::atoi(argv[7]) : 24);
   } else {
-    std::fprintf(stderr, "usage: samebits_heal_probe compare|operators|error MODEL [ROWS] | cubins FOLDER | time MODEL CONTEXT BATCHES CONFIGURATIONS [ROUNDS [STEPS]]\n");
+    std::fprintf(stderr, "usage: samebits_heal_probe compare|operators|error MODEL [ROWS] | time MODEL CONTEXT BATCHES CONFIGURATIONS [ROUNDS [STEPS]]\n");
     return 2;
   }
 }

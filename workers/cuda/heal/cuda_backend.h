@@ -2,6 +2,8 @@
 #define SAMEBITS_WORKERS_CUDA_HEAL_CUDA_BACKEND_H_
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/heal/engine/engine.h"
@@ -15,6 +17,12 @@ namespace samebits::workers {
 // otherwise. Where a kernel's output goes straight into a product, taps and Apply give it as the product reads it. UNAVAILABLE where a library or the device is missing. Engines share weights; the backend must outlive them.
 absl::StatusOr<std::unique_ptr<heal::Backend>> OpenCudaBackend(std::shared_ptr<const heal::Checkpoint> checkpoint,
                                                                int device);
+
+// The machine code (cubin) of the kernels that an engine of the configuration runs beside cuBLASLt's, for compute
+// capability `sm` (90 for 9.0): one for each kind of attention among its layers. Needs no device. UNAVAILABLE without
+// NVRTC, INTERNAL with the compiler's words.
+absl::StatusOr<std::vector<std::string>> CompileEngineKernels(const heal::Configuration& configuration,
+                                                              const heal::ModelShape& shape, int sm);
 
 }  // namespace samebits::workers
 

@@ -1,8 +1,11 @@
 #include "workers/cuda/heal/program.h"
 
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "workers/cuda/heal/cuda_backend.h"
 #include "workers/cuda/heal/kernel_texts.h"
 
 namespace samebits::workers {
@@ -73,6 +76,24 @@ absl::StatusOr<std::string> CompileCubin(const NvrtcApi& nvrtc, int sm, const Pr
        absl::StrCat("-DGEMM=", key.gemm), absl::StrCat("-DATTENTION=", key.attention),
        absl::StrCat("-DHEAD_DIM=", key.head_dim), absl::StrCat("-DGROUP=", key.group),
        "-DINFINITY=__int_as_float(0x7f800000)"});
+}
+
+absl::StatusOr<std::vector<std::string>> CompileEngineKernels(const heal::Configuration& configuration,
+                                                              const heal::ModelShape& shape, int sm) {
+  if (absl::Status status = Validate(configuration, shape.layers); !status.ok()) return status;
+  const absl::StatusOr<std::shared_ptr<const NvrtcApi>> nvrtc = NvrtcApi::Load();
+  if (!nvrtc.ok()) return nvrtc.status();
+  std::set<ProgramKey> keys;
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    keys.insert(KeyOf(configuration, configuration.AttentionOf(layer), shape));
+  }
+  std::vector<std::string> cubins;
+  for (const ProgramKey& key : keys) {
+    absl::StatusOr<std::string> cubin = CompileCubin(**nvrtc, sm, key);
+    if (!cubin.ok()) return cubin.status();
+    cubins.push_back(*std::move(cubin));
+  }
+  return cubins;
 }
 
 absl::StatusOr<std::unique_ptr<Program>> Program::Compile(const CudaApi& api, const NvrtcApi& nvrtc, int sm,

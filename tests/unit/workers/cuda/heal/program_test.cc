@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
+#include "workers/cuda/heal/cuda_backend.h"
 
 namespace samebits::workers {
 namespace {
@@ -32,6 +33,16 @@ TEST(Program, CompilesForEveryConfiguration) {
       }
     }
   }
+}
+
+TEST(Program, EngineHasAKernelForEachKindOfAttention) {
+  if (const auto nvrtc = NvrtcApi::Load(); !nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
+  heal::ModelShape shape = Shape(64, 3);
+  shape.layers = 4;
+  EXPECT_EQ(CompileEngineKernels(*heal::ParseConfiguration("heal+"), shape, 90)->size(), 1);
+  EXPECT_EQ(CompileEngineKernels(*heal::ParseConfiguration("heal++:2"), shape, 90)->size(), 2);
+  EXPECT_EQ(CompileEngineKernels(*heal::ParseConfiguration("heal++:9"), shape, 90).status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 TEST(Program, ErrorsQuoteTheCompiler) {
