@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Runs the numerics jobs on a GPU, one command each, and writes what they found as records.
 
-    run_jobs.py --bin DIR --model MODEL --prompts FILE.jsonl --output DIR [--commit REV] [--only JOB[,..]]
+    run_jobs.py --bin DIR --model MODEL --prompts FILE.jsonl --output DIR [--long-prompts FILE.jsonl] [--commit REV]
+                [--only JOB[,..]]
 
---bin holds `samebits`. The output folder gets a folder for each job (result.json, table.txt, figure.svg, log), and
+--prompts are asked where answers are read, --long-prompts where rows count (attribution, policies); --bin holds `samebits`. The output folder gets a folder for each job (result.json, table.txt, figure.svg, log), and
 heal-h200.json and heal-serving-h200.json as tests/device/records has them. Jobs that are named are run, or all; those
 whose result.json is there already are kept.
 """
@@ -24,6 +25,7 @@ def jobs(args):
     """Name -> the command's words after `samebits heal`."""
     asked = ["--local", "--device", args.device, "--slots", "64", "--rows", "1024"]
     about = asked + ["--model", args.model, "--prompts", args.prompts]
+    at_length = asked + ["--model", args.model, "--prompts", args.long_prompts or args.prompts]
 
     def cost(model, skip, batches, configurations, rounds):
         return ["serve-cost", *asked[:3], "--model", model, "--batches", batches, "--contexts", "2048", "--rounds",
@@ -32,12 +34,14 @@ def jobs(args):
     return {
         "evaluate": ["evaluate", *about, "--max-new-tokens", "128", "--configurations",
                      "bf16,fp16,tf32,fp32,heal-base,paper-heal+,heal+,heal++:5,heal-full,heal-full:5"],
-        "attribute": ["attribute", *about, "--max-new-tokens", "128"],
+        "evaluate-long": ["evaluate", *at_length, "--max-new-tokens", "192", "--schedules", "fixed", "--configurations",
+                          "bf16,tf32,heal-base,paper-heal+,heal+,heal-full"],
+        "attribute": ["attribute", *at_length, "--max-new-tokens", "192"],
         "decompose": ["decompose", *about],
         "sweep": ["sweep", *about, "--max-new-tokens", "128"],
         "qkv": ["qkv", *about, "--max-new-tokens", "64"],
-        "policy-heal++": ["policy", *about, "--variant", "heal++", "--max-new-tokens", "128"],
-        "policy-heal-full": ["policy", *about, "--variant", "heal-full", "--max-new-tokens", "128"],
+        "policy-heal++": ["policy", *at_length, "--variant", "heal++", "--max-new-tokens", "192"],
+        "policy-heal-full": ["policy", *at_length, "--variant", "heal-full", "--max-new-tokens", "192"],
         "cost-qwen3-8b": cost("synthetic:qwen3-8b:1", 11, "1,16,64", SERVED, 3),
         "cost-llama-3.1-8b": cost("synthetic:llama-3.1-8b:1", 5, "1,16,64", SERVED, 3),
         "cost-large-qwen3-8b": cost("synthetic:qwen3-8b:1", 11, "1,16,64,128,256", SERVED + ",fp32", 1),
@@ -87,9 +91,14 @@ def get(message, *names, default=0):
 
 
 def reproducibility(args, figures):
-    found = result(args, "evaluate")
-    if found is None:
-        return
+    for name, prefix in (("evaluate", ""), ("evaluate-long", "long prompts: ")):
+        found = result(args, name)
+        if found is not None:
+            evaluation(found, prefix, figures)
+
+
+def evaluation(found, prefix, all_figures):
+    figures = {}
     anchor = found["anchor"]
     for key in ("prompts", "generated_tokens", "parsed", "correct"):
         figures[f"anchor {key}"] = get(anchor, key)
@@ -103,6 +112,7 @@ def reproducibility(args, figures):
     for a, b in (("bf16", "heal-base"), ("heal-base", "paper-heal+"), ("heal-base", "heal+"), ("heal+", "heal-full")):
         if mse.get(b):
             figures[f"MSE {a} / {b}"] = mse[a] / mse[b]
+    all_figures.update({prefix + key: value for key, value in figures.items()})
 
 
 def structure(args, figures):
@@ -139,7 +149,10 @@ def serving(args, figures):
     for name in jobs(args):
         found = result(args, name) if name.startswith("cost-") else None
         for row in found["rows"] if found else []:
-            key = f"{name.removeprefix('cost-')} batch {row['batch']} {row['configuration']}"
+            batch = row["batch"]
+            if name.startswith("cost-large") and batch < 128 and row["configuration"] != "fp32":
+                continue  # measured with more rounds
+            key = f"{name.removeprefix('cost-')} batch {batch} {row['configuration']}"
             if row.get("missing"):
                 continue
             figures[f"{key} ms"] = get(row["milliseconds"], "mean")
@@ -156,6 +169,7 @@ def main():
     parser.add_argument("--bin", type=lambda x: pathlib.Path(x).resolve(), required=True)
     parser.add_argument("--model", required=True)
     parser.add_argument("--prompts", required=True)
+    parser.add_argument("--long-prompts")
     parser.add_argument("--output", type=pathlib.Path, required=True)
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--device-name", default="NVIDIA H200")
