@@ -1,3 +1,4 @@
+#include "server/port.h"
 #include "server/server.h"
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
@@ -251,6 +252,7 @@ std::string ServerImpl::Page() {
 
 absl::Status ServerImpl::StartMetrics() {
   if (config_.metrics_listen.empty()) return absl::OkStatus();
+  if (absl::Status status = CheckPortIsFree(config_.metrics_listen, "metrics_listen"); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<MetricsEndpoint>> endpoint = MetricsEndpoint::Start(
       config_.metrics_listen, metrics_, metrics_.MakeLevels([this] { return ReadLevels(); }), [this] { return Page(); });
   if (!endpoint.ok()) return endpoint.status();
@@ -278,6 +280,7 @@ absl::Status ServerImpl::StartGrpc() {
   services_.push_back(MakeFleetService(rpc));
   services_.push_back(MakeWorkerSessionsService(rpc));
   services_.push_back(MakeArchProfileService(*profiles_, rpc));
+  if (absl::Status status = CheckPortIsFree(config_.listen, "listen"); !status.ok()) return status;
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(config_.listen, *credentials, &port);

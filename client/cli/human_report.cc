@@ -172,7 +172,7 @@ std::string HumanRegistered(const Registered& kernel, const std::string& path, c
   std::string out = absl::StrCat(layout.style.Bold(OneLine(path)), "\n");
   out += LabelledText("name", kernel.name, layout);
   out +=
-      LabelledText("text", absl::StrCat(kernel.info.isa, " ", kernel.info.version, ", ", kernel.info.target), layout);
+      LabelledText("text", absl::StrCat(kernel.info.isa, kernel.info.version.empty() ? "" : " ", kernel.info.version, ", ", kernel.info.target), layout);
   for (const checker::EntryInfo& entry : kernel.info.entries) {
     std::string text = absl::StrCat(entry.name, "(");
     for (size_t i = 0; i < entry.parameters.size(); ++i) {

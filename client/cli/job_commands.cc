@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "client/cli/commands.h"
 #include "client/cli/job_connection.h"
@@ -75,6 +77,27 @@ absl::Status AddBuffers(const std::vector<KernelSource>& sources, v1::VerifyKern
   return absl::OkStatus();
 }
 
+// Every --buffer must be of a buffer that some launch names.
+absl::Status CheckBufferNames(const CommandLine& line, const std::set<std::string>& named) {
+  for (const launch::BufferDescription& buffer : line.launch.buffers) {
+    if (named.contains(buffer.name)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--buffer ", buffer.name, ": no kernel has a buffer of that name; ",
+        named.empty() ? "none has any (--arg ptr:NAME names one)" : absl::StrCat("they have: ", absl::StrJoin(named, ", "))));
+  }
+  return absl::OkStatus();
+}
+
+// Names of the launch's buffers; one without a name has its position's.
+void CollectBuffers(const checker::Launch& launch, std::set<std::string>* names) {
+  if (!launch.args) return;
+  for (size_t i = 0; i < launch.args->size(); ++i) {
+    const checker::Argument& argument = (*launch.args)[i];
+    if (argument.kind != checker::Argument::Kind::kPointer) continue;
+    names->insert(argument.buffer.empty() ? absl::StrCat(i) : argument.buffer);
+  }
+}
+
 // Makes a repeated call harmless.
 std::string NewRequestId() {
   std::random_device device;
@@ -85,6 +108,7 @@ absl::StatusOr<v1::VerifyKernelsRequest> MakeRequest(const CommandLine& line) {
   absl::StatusOr<std::vector<KernelSource>> sources = ListSources(line);
   if (!sources.ok()) return sources.status();
   v1::VerifyKernelsRequest request;
+  std::set<std::string> buffers;
   for (const KernelSource& source : *sources) {
     // A registered kernel's declarations are on the server, which a launch to be run hardly needs.
     const absl::StatusOr<Kernel> kernel = LoadKernel(source, [](const std::string& name) {
@@ -94,7 +118,9 @@ absl::StatusOr<v1::VerifyKernelsRequest> MakeRequest(const CommandLine& line) {
     v1::VerifyLaunch* launch = request.add_launches();
     launch->set_id(kernel->id);
     KernelToMessage(*kernel, launch->mutable_kernel());
+    CollectBuffers(kernel->launch.launch, &buffers);
   }
+  if (absl::Status status = CheckBufferNames(line, buffers); !status.ok()) return status;
   if (absl::Status status = AddBuffers(*sources, &request); !status.ok()) return status;
   const JobOptions& job = line.job;
   request.set_seed(job.seed);
@@ -121,13 +147,16 @@ absl::StatusOr<Operation> HandleJob(const CommandLine& line, JobClient& client, 
 
 ExitCode ListJobs(const CommandLine& line, JobClient& client) {
   std::string token;
+  bool any = false;
   do {
     const absl::StatusOr<v1::ListOperationsResponse> page = client.ListOperations(line.job.open_only, token);
     if (!page.ok()) return ReportError(line, page.status());
     for (const Operation& operation : page->operations())
       PrintMessage(line, operation, HumanOperationLine(operation, OutputLayout(line)));
+    any |= page->operations_size() > 0;
     token = page->next_page_token();
   } while (!token.empty());
+  if (!any && FormatOf(line) != Format::kJson) PrintLine(line.job.open_only ? "no open jobs" : "no jobs; samebits verify makes one");
   return ExitCode::kEquivalent;
 }
 

@@ -103,6 +103,8 @@ ExitCode RunServe(const CommandLine& line) {
   return ReportError(
       line, absl::Status(status.code(), absl::StrReplaceAll(status.message(),
                                                             {{"allow_remote_plaintext", "--allow-remote-plaintext"},
+                                                             {"with metrics_listen", "with --metrics"},
+                                                             {"with listen", "with --listen"},
                                                              {"tls_cert", "--tls-cert"},
                                                              {"tls_key", "--tls-key"}})));
 }

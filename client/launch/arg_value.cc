@@ -228,4 +228,24 @@ absl::StatusOr<checker::Argument> TypeByParameter(const ArgSpec& arg, const chec
   return out;
 }
 
+absl::Status CheckType(const ArgSpec& arg, const checker::ParameterInfo& parameter) {
+  if (arg.form != Form::kTyped) return absl::OkStatus();
+  const std::string given = absl::StrCat(arg.is_float ? "f" : arg.is_signed ? "i" : "u", arg.width);
+  const auto differs = [&](std::string_view remedy) {
+    return absl::InvalidArgumentError(absl::StrCat("a value of type ", given, " is given for a parameter of type ", parameter.type, "; ", Abseil(remedy)));
+  };
+  const int width = static_cast<int>(parameter.bytes) * 8;
+  if (parameter.type.find('[') != std::string::npos) return differs("write bytes:HEX as the aggregate lies in memory");
+  if (width > 0 && width < 32 && !arg.is_float) {
+    const int64_t value = static_cast<int64_t>(arg.bits);
+    const bool fits = value >= -(int64_t{1} << (width - 1)) && value < int64_t{1} << width;
+    return fits ? absl::OkStatus() : differs("the value does not fit");
+  }
+  if (width != arg.width) return differs("write the number alone, which takes the parameter's type");
+  const char kind = parameter.type.empty() ? '?' : parameter.type[0];
+  const bool takes_float = kind == 'f' || parameter.type.starts_with("bf"), takes_integer = kind == 'u' || kind == 's' || kind == 'i';
+  if (arg.is_float ? takes_integer : takes_float) return differs("write the number alone, or its bit pattern as 0x...");
+  return absl::OkStatus();
+}
+
 }  // namespace samebits::launch

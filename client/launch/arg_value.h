@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/launch/launch_spec.h"
 
@@ -17,6 +18,11 @@ absl::StatusOr<ArgSpec> ParseTypedValue(std::string_view type, std::string_view 
 
 // Gives a kNumber or kPattern its meaning for a parameter; other forms need no type. Errors as above.
 absl::StatusOr<checker::Argument> TypeByParameter(const ArgSpec& arg, const checker::ParameterInfo& parameter);
+
+// Whether the value of a kTyped is one of the parameter's type: as wide, and a float only for a float or untyped bits.
+// INVALID_ARGUMENT names both types. Integers may be written wider than parameters below 32 bits, whose types have no
+// name here, if the value fits.
+absl::Status CheckType(const ArgSpec& arg, const checker::ParameterInfo& parameter);
 
 // The argument for every form but kNumber and kPattern.
 checker::Argument ToArgument(const ArgSpec& arg);

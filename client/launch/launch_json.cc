@@ -1,10 +1,14 @@
 #include "client/launch/launch_json.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/launch/abseil_text.h"
 #include "client/launch/arg_value.h"
 #include "client/launch/manifest.h"
@@ -163,10 +167,48 @@ absl::Status ReadShape(const Json& row, std::string_view origin, LaunchSpec* spe
   return absl::OkStatus();
 }
 
+// Keys that this program reads. Others are their writer's, unless they look like one of these.
+constexpr const char* kRowKeys[] = {"id", "path", "entry", "block", "grid", "shared", "args", "outputs", "buffers"};
+constexpr const char* kBufferKeys[] = {"dtype", "elements", "role", "values", "low", "high"};
+
+// Characters to insert, remove, replace or swap with their neighbour to make one of the other; case does not count.
+size_t Distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  const auto same = [](char x, char y) { return absl::ascii_tolower(x) == absl::ascii_tolower(y); };
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (same(a[i - 1], b[j - 1]) ? 0 : 1)});
+      if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1])) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+// How far a misspelt key may be off.
+size_t Slip(std::string_view known) { return known.size() <= 2 ? 0 : known.size() <= 5 ? 1 : 2; }
+
+template <size_t N>
+absl::Status CheckKeys(const Json& object, const char* const (&known)[N], bool closed, std::string_view place) {
+  for (const auto& [key, value] : object.items()) {
+    if (std::find(std::begin(known), std::end(known), key) != std::end(known)) continue;
+    const std::string shown = Shown(Json(key));
+    for (const char* name : known) {
+      if (key.size() <= 16 && Distance(key, name) <= Slip(name)) return Bad(place, absl::StrCat("unknown key ", shown, "; did you mean \"", name, "\"?"));
+    }
+    if (closed) return Bad(place, absl::StrCat("unknown key ", shown, "; keys are: ", absl::StrJoin(known, ", ")));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadBuffer(const std::string& name, const Json& value, const std::string& place,
                         BufferDescription* buffer) {
   buffer->name = name;
   if (!value.is_object()) return Bad(place, "an object is expected");
+  if (absl::Status status = CheckKeys(value, kBufferKeys, true, place); !status.ok()) return status;
   if (absl::Status status = ReadText(value, "dtype", place, &buffer->type); !status.ok()) return status;
   const Json* elements = Find(value, "elements");
   if (elements == nullptr || !elements->is_number_unsigned() || elements->get<uint64_t>() == 0)
@@ -201,6 +243,7 @@ absl::Status ReadBuffers(const Json& row, std::string_view origin, LaunchSpec* s
 }
 
 absl::Status ReadLaunch(const Json& row, std::string_view origin, LaunchSpec* spec) {
+  if (absl::Status status = CheckKeys(row, kRowKeys, false, origin); !status.ok()) return status;
   std::string entry;
   if (absl::Status status = ReadText(row, "entry", origin, &entry); !status.ok()) return status;
   if (!entry.empty()) spec->entry = entry;

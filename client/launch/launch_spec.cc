@@ -118,6 +118,7 @@ absl::Status ResolveWithEntry(const std::vector<ArgSpec>& args, const checker::E
   for (size_t i = 0; i < args.size(); ++i) {
     const size_t at = (*places)[i];
     if (!NeedsType(args[i])) {
+      if (const absl::Status status = CheckType(args[i], entry.parameters[at]); !status.ok()) return Within(args[i].origin, status);
       SetArgument(at, ToArgument(args[i]), args[i].width / 8, out);
       continue;
     }
@@ -138,6 +139,20 @@ bool NeedsText(const LaunchSpec& spec) {
   if (!spec.args) return false;
   return std::any_of(spec.args->begin(), spec.args->end(),
                      [](const ArgSpec& arg) { return NeedsType(arg) || !arg.label.empty(); });
+}
+
+// Whether types that were written are worth a look at the text, which says if they are the parameters'. Those of files
+// are their writer's, who had the text, and may be many.
+bool HasTypedFlag(const LaunchSpec& spec) {
+  return spec.args && std::any_of(spec.args->begin(), spec.args->end(), [](const ArgSpec& arg) {
+    return arg.form == ArgSpec::Form::kTyped && arg.origin.starts_with("--");
+  });
+}
+
+ResolvedLaunch WithArgumentsInOrder(const LaunchSpec& spec, ResolvedLaunch out) {
+  out.launch.block = *spec.block;
+  if (spec.args) ResolveInOrder(*spec.args, &out);
+  return out;
 }
 
 }  // namespace
@@ -206,13 +221,10 @@ absl::StatusOr<ResolvedLaunch> Resolve(const LaunchSpec& spec, const DescribeFn&
   launch.grid = spec.grid;
   launch.shared_bytes = spec.shared_bytes.value_or(0);
   launch.outputs = spec.outputs.value_or(std::vector<std::string>{});
-  if (!NeedsText(spec)) {
-    launch.block = *spec.block;
-    if (spec.args) ResolveInOrder(*spec.args, &out);
-    return out;
-  }
+  const bool needs_text = NeedsText(spec);
+  if (!needs_text && !HasTypedFlag(spec)) return WithArgumentsInOrder(spec, std::move(out));
   absl::StatusOr<checker::TextInfo> text = describe();
-  if (!text.ok()) return text.status();
+  if (!text.ok()) return needs_text ? absl::StatusOr<ResolvedLaunch>(text.status()) : WithArgumentsInOrder(spec, std::move(out));
   absl::StatusOr<checker::EntryInfo> entry = ChooseEntry(*text, launch.entry);
   if (!entry.ok()) return entry.status();
   launch.entry = entry->name;

@@ -29,7 +29,7 @@ inline constexpr size_t kMaxJsonBytes = 16u << 20;
 inline constexpr size_t kMaxManifestRows = 1'000'000;
 
 // The launch in one JSON object: fields entry, block, grid, shared, args, outputs, buffers, each optional or null;
-// others are ignored. buffers: an object from names to objects with dtype, elements, role, values ("unit"), low, high. args: an array of null or of objects with one of ptr, scratch, i32, u32, i64, u64, f32, f64, bits, bytes.
+// others are ignored, but one that looks like a misspelt field is an error, and so is any other of a buffer. buffers: an object from names to objects with dtype, elements, role, values ("unit"), low, high. args: an array of null or of objects with one of ptr, scratch, i32, u32, i64, u64, f32, f64, bits, bytes.
 // Numbers may be strings ("0x3f800000" is a pattern). `origin` begins each message.
 absl::StatusOr<LaunchSpec> ParseLaunchJson(std::string_view json, std::string_view origin);
 

@@ -67,6 +67,15 @@ TEST_F(CiTest, SaysWhatChangedAndWhere) {
   EXPECT_EQ(Json::parse(Read(At("r.json")))["counts"]["changed"], 1);
 }
 
+TEST_F(CiTest, TwoFilesAreComparedWhateverTheirNames) {
+  Put("old", "before", Added());
+  Put("new", "after", AddedSwapped());
+  Put("new", "wrong", Multiplied());
+  EXPECT_THAT(Check("old/before.ptx", "new/after.ptx").out, HasSubstr("1 equal, 0 changed, 0 new, 0 gone"));
+  EXPECT_EQ(Check("old/before.ptx", "new/wrong.ptx").exit_code, 1);
+  EXPECT_THAT(Check("old", "new/after.ptx").out, HasSubstr("1 new, 1 gone")) << "a folder pairs by name";
+}
+
 TEST_F(CiTest, NewGoneAndUnknownFollowFailOn) {
   Put("old", "k", Added());
   Put("old", "gone", Added());

@@ -40,6 +40,17 @@ class JobsTest : public ::testing::Test {
                     product_ = files_.Write("product.ptx", Multiplied());
 };
 
+TEST_F(JobsTest, NamesThatMatchNothingAreErrors) {
+  const Outcome wrong = Verify({sum_}, {"--buffer", "z=f32:64:in"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, AllOf(HasSubstr("--buffer z"), HasSubstr("they have: o, x")));
+}
+
+TEST_F(JobsTest, NoJobsIsSaid) {
+  EXPECT_THAT(Ask({"jobs"}).out, HasSubstr("no jobs"));
+  EXPECT_EQ(Ask({"jobs", "--format", "json"}).out, "");
+}
+
 TEST_F(JobsTest, VerifyComparesBytes) {
   const Outcome nobody = Verify({sum_, swapped_});
   EXPECT_EQ(nobody.exit_code, 2);

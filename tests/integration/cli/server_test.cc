@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 using Json = nlohmann::json;
 
@@ -71,7 +72,10 @@ TEST(ServerCommandTest, StartErrorsSayWhatToDo) {
   const Outcome taken =
       RunSamebits({"serve", "--listen", server.address(), "--metrics", "none", "--data", other.path()});
   EXPECT_NE(taken.exit_code, 0);
-  EXPECT_THAT(taken.err, HasSubstr(server.address()));
+  EXPECT_THAT(taken.err, AllOf(HasSubstr("cannot listen on " + server.address()), HasSubstr("--listen")));
+  EXPECT_THAT(taken.err, Not(HasSubstr("bind"))) << "no library's own words";
+  const Outcome metrics = RunSamebits({"serve", "--listen", "127.0.0.1:0", "--metrics", server.address(), "--data", other.path()});
+  EXPECT_THAT(metrics.err, AllOf(HasSubstr("cannot listen on " + server.address()), HasSubstr("--metrics")));
   const Outcome remote = RunSamebits({"serve", "--listen", "0.0.0.0:0", "--metrics", "none", "--data", other.path()});
   EXPECT_EQ(remote.exit_code, 2);
   EXPECT_THAT(remote.err, HasSubstr("allow-remote-plaintext"));

@@ -54,6 +54,14 @@ TEST(HumanReportTest, ComparisonsSayVerdictScopeAndSignature) {
   EXPECT_EQ(text.find("distinct pointers", first + 1), std::string::npos) << "an assumption of both stands once";
 }
 
+TEST(HumanReportTest, RegisteredTextsWithAndWithoutVersion) {
+  Registered kernel;
+  kernel.info = {"amdgcn", "gfx942", "", {}};
+  EXPECT_THAT(HumanRegistered(kernel, "a.s", kPlain), HasSubstr("amdgcn, gfx942\n"));
+  kernel.info = {"ptx", "sm_90a", "8.7", {}};
+  EXPECT_THAT(HumanRegistered(kernel, "a.ptx", kPlain), HasSubstr("ptx 8.7, sm_90a\n"));
+}
+
 TEST(HumanReportTest, AnUndecidedSideShowsReasonAndPlace) {
   checker::Comparison comparison;
   comparison.verdict = Verdict::kUnknown;

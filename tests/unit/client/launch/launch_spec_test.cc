@@ -185,6 +185,27 @@ TEST(ResolveTest, RefusesArgumentsThatDoNotFit) {
   EXPECT_THAT(Error(ResolveArgs({"5=1"})), AllOf(HasSubstr("b8[16]"), HasSubstr("bytes:HEX")));
 }
 
+TEST(ResolveTest, TypesThatWereWrittenMustBeTheParameters) {
+  EXPECT_THAT(Error(ResolveArgs({"3=f64:2.5"})), AllOf(HasSubstr("--arg 3=f64:2.5"), HasSubstr("type f64"), HasSubstr("type f32")));
+  EXPECT_THAT(Error(ResolveArgs({"2=i64:4096"})), AllOf(HasSubstr("type i64"), HasSubstr("type u32")));
+  EXPECT_THAT(Error(ResolveArgs({"2=f32:1"})), AllOf(HasSubstr("type f32"), HasSubstr("type u32")));
+  EXPECT_THAT(Error(ResolveArgs({"3=u32:1"})), AllOf(HasSubstr("type u32"), HasSubstr("type f32")));
+  EXPECT_THAT(Error(ResolveArgs({"5=u64:1"})), HasSubstr("bytes:HEX"));
+  EXPECT_THAT(Error(ResolveArgs({"4=i32:70000"})), AllOf(HasSubstr("b16"), HasSubstr("does not fit")));
+  EXPECT_THAT(Error(ResolveArgs({"ptr", "ptr", "i64:1", "f32:1", "i32:1", "unknown", "f64:1"})), HasSubstr("type u32")) << "by position too";
+  for (const char* good : {"2=i32:-1", "2=u32:4294967295", "3=f32:2.5", "6=f64:2.5", "4=i32:-32768", "4=u32:65535"}) EXPECT_TRUE(ResolveArgs({good}).ok()) << good;
+}
+
+TEST(ResolveTest, ATextThatCannotBeReadDoesNotStopTypedArguments) {
+  LaunchSpec spec;
+  spec.block = checker::Dim3{32, 1, 1};
+  spec.args_set = true;
+  spec.args = {*ParseArg("i32:7")};
+  const auto launch = Resolve(spec, [] { return absl::InvalidArgumentError("registered elsewhere"); });
+  ASSERT_TRUE(launch.ok()) << launch.status();
+  EXPECT_EQ((*launch->launch.args)[0].bits, 7u);
+}
+
 TEST(ResolveTest, AnUnsignedParameterTakesBothHalvesOfItsRange) {
   for (const char* value : {"2=4294967295", "2=-1", "2=0xffffffff"}) {
     const auto launch = ResolveArgs({value});

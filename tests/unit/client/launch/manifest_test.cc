@@ -92,12 +92,25 @@ TEST(LaunchJsonTest, RefusesWithThePlace) {
       {R"({"outputs": "o"})", "outputs: "},
       {R"({"outputs": []})", "compares nothing"},
       {R"({"outputs": [""]})", "outputs: "},
+      {R"({"gird": [1]})", "unknown key \"gird\"; did you mean \"grid\""},
+      {R"({"Block": [1]})", "did you mean \"block\""},
+      {R"({"arg": []})", "did you mean \"args\""},
+      {R"({"ouput": null})", "did you mean \"outputs\""},
+      {R"({"buffers": {"x": {"dtype": "f32", "elements": 1, "roll": "in"}}})", "buffers.x: unknown key \"roll\"; did you mean \"role\""},
+      {R"({"buffers": {"x": {"dtype": "f32", "elements": 1, "contents": "unit"}}})", "keys are: dtype, elements"},
   };
   for (const auto& [json, what] : cases) {
     const auto spec = ParseLaunchJson(json, "dir/a.json");
     ASSERT_FALSE(spec.ok()) << json;
     EXPECT_EQ(spec.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(Message(spec.status()), AllOf(HasSubstr("dir/a.json: "), HasSubstr(what))) << json;
+  }
+}
+
+TEST(LaunchJsonTest, KeysOfOthersAreTheirs) {
+  for (const char* json : {R"({"set": 1, "family": "sum", "group": "a", "config": {}, "digests": [], "stable": true, "name": "k"})",
+                           R"({"hash": "0", "target": {}, "arch": "sm90", "num_warps": 4, "shared": 0, "tmem_size": 0, "name": "k"})"}) {
+    EXPECT_TRUE(ParseLaunchJson(json, "a.json").ok()) << json;
   }
 }
 
