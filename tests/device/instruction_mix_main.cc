@@ -1,6 +1,7 @@
 // Instruction mixes of a library's kernels, as a record:
-//   samebits_instruction_mix FILE [--arch sm_90] [--match REGEX] [--group REGEX] [--commit C] [--date D] [--version TEXT]
-// Rows are groups of kernels: the first group of --group in the kernel's name. Progress goes to standard error.
+//   samebits_instruction_mix FILE... [--by-file] [--arch sm_90] [--match REGEX] [--group REGEX] [--commit C] [--date D] [--version TEXT]
+// Rows are groups of kernels: the first group of --group in the kernel's name, with --by-file after the file's name up to
+// its first dot. Progress goes to standard error.
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,12 @@
 namespace samebits::heal {
 namespace {
 
+// "dir/heal+.0.cubin" -> "heal+".
+std::string Stem(const std::string& file) {
+  const std::string name = file.substr(file.rfind('/') + 1);
+  return name.substr(0, name.find_first_of('.'));
+}
+
 int Fail(const absl::Status& status) {
   std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return 1;
@@ -19,9 +26,14 @@ int Fail(const absl::Status& status) {
 int Main(int argc, char** argv) {
   MixRequest request;
   std::string group = ".*", commit, date, version, command = "samebits_instruction_mix";
+  bool by_file = false;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     command += " " + (word.find_first_of("()|.*[]") == std::string::npos || word[0] == '/' ? word : "'" + word + "'");
+    if (word == "--by-file") {
+      by_file = true;
+      continue;
+    }
     if (!word.starts_with("--")) {
       request.files.push_back(word);
       continue;
@@ -37,9 +49,12 @@ int Main(int argc, char** argv) {
   if (!grouping.ok()) return Fail(grouping.status());
   const absl::StatusOr<MixReport> report = MeasureInstructionMix(request);
   if (!report.ok()) return Fail(report.status());
-  const std::vector<MixRow> rows = MakeRows(report->kernels, [&](const KernelMix& k) { return (*grouping)(k.kernel); });
+  const std::vector<MixRow> rows = MakeRows(report->kernels, [&](const KernelMix& k) {
+    const std::string name = (*grouping)(ReadableName(k.kernel));
+    return by_file ? Stem(k.module) + ": " + name : name;
+  });
   std::fputs(MixTable(rows).c_str(), stderr);
-  nlohmann::ordered_json record = {{"what", "instruction mix of a library's kernels, from its machine code"},
+  nlohmann::ordered_json record = {{"what", "instruction mix of kernels, from their machine code"},
                                    {"command", command},
                                    {"commit", commit},
                                    {"device", "none: static"},
