@@ -75,6 +75,17 @@ struct AttemptRecord {
   std::string error;
 };
 
+// A finished part of a task, kept until the job ends, so that the next lease of the task need not do it again.
+struct UnitRecord {
+  uint32_t index = 0;
+  std::string body;            // the store does not look into it
+};
+
+// Of one task; 0: none.
+struct UnitLimits {
+  uint64_t units = 0, bytes = 0;
+};
+
 // Names one lease.
 struct LeaseKey {
   std::string job;
@@ -87,6 +98,7 @@ struct Lease {
   TaskRecord task;
   std::string kind, spec;      // of the job
   absl::Time deadline = kNever;  // of the job
+  std::vector<UnitRecord> units;  // that earlier leases finished, by index
 };
 
 struct LeaseRequest {
@@ -175,6 +187,10 @@ class JobStore {
   virtual absl::StatusOr<std::vector<Lease>> LeaseTasks(const LeaseRequest& request) = 0;
   // Extends leases; for each, whether it is still current.
   virtual absl::StatusOr<std::vector<bool>> RenewLeases(absl::Span<const LeaseKey> leases, absl::Time deadline) = 0;
+  // Keeps units of the lease's task; one that is there stays as it is. False where the lease is not current. Nothing is
+  // kept and RESOURCE_EXHAUSTED returned, with "task_units" or "task_unit_bytes" as message, where the task would have more.
+  virtual absl::StatusOr<bool> AddUnits(const LeaseKey& lease, absl::Span<const UnitRecord> units,
+                                        const UnitLimits& limits) = 0;
   virtual absl::StatusOr<TaskEnd> CompleteTask(const LeaseKey& lease, std::string_view result) = 0;
   // Ends an attempt with an error. The task is queued again, not before `not_before`, if `retry` and attempts are
   // left; else it has failed.
@@ -189,7 +205,7 @@ class JobStore {
   // Sets the deadline of all leases, and lets queued tasks wait until `not_before` at most.
   virtual absl::Status RestartLeases(absl::Time deadline, absl::Time not_before) = 0;
 
-  // Ends an open job and cancels its unfinished tasks; false where the job had ended before. All or nothing.
+  // Ends an open job, cancels its unfinished tasks and forgets the units of all; false where the job had ended before. All or nothing.
   virtual absl::StatusOr<bool> FinishJob(std::string_view id, const JobEnd& end) = 0;
   // Open jobs, up to `limit`: without unfinished tasks; with a deadline before `now`.
   virtual absl::StatusOr<std::vector<std::string>> ListFinishable(int limit) = 0;

@@ -138,7 +138,8 @@ absl::StatusOr<std::vector<Lease>> MemoryJobStore::LeaseTasks(const LeaseRequest
     task->worker = request.worker;
     task->lease_deadline = ToMicros(request.lease_deadline);
     if (entry->job.start_time == kNever) entry->job.start_time = ToMicros(request.now);
-    leases.push_back({*task, entry->job.kind, entry->job.spec, entry->job.deadline});
+    Lease& lease = leases.emplace_back(Lease{*task, entry->job.kind, entry->job.spec, entry->job.deadline, {}});
+    for (const auto& [index, body] : entry->units[task->index]) lease.units.push_back({index, body});
   }
   return leases;
 }
@@ -166,6 +167,23 @@ absl::StatusOr<std::vector<bool>> MemoryJobStore::RenewLeases(absl::Span<const L
     current.push_back(task != nullptr);
   }
   return current;
+}
+
+absl::StatusOr<bool> MemoryJobStore::AddUnits(const LeaseKey& lease, absl::Span<const UnitRecord> units,
+                                              const UnitLimits& limits) {
+  absl::MutexLock lock(&mutex_);
+  Entry* entry;
+  TaskEnd end;
+  const TaskRecord* task = FindLeased(lease, TaskState::kDone, &entry, &end);
+  if (task == nullptr) return false;
+  std::map<uint32_t, std::string> kept = entry->units[task->index];
+  for (const UnitRecord& unit : units) kept.emplace(unit.index, unit.body);
+  uint64_t bytes = 0;
+  for (const auto& [index, body] : kept) bytes += body.size();
+  if (limits.units != 0 && kept.size() > limits.units) return absl::ResourceExhaustedError("task_units");
+  if (limits.bytes != 0 && bytes > limits.bytes) return absl::ResourceExhaustedError("task_unit_bytes");
+  entry->units[task->index] = std::move(kept);
+  return true;
 }
 
 absl::StatusOr<TaskEnd> MemoryJobStore::CompleteTask(const LeaseKey& lease, std::string_view result) {
@@ -243,6 +261,7 @@ absl::StatusOr<bool> MemoryJobStore::FinishJob(std::string_view id, const JobEnd
   job.error = end.error;
   job.result = end.result;
   job.open_tasks = 0;
+  entry->units.clear();
   for (TaskRecord& task : entry->tasks)
     if (IsOpen(task)) {
       task.state = TaskState::kCancelled;

@@ -23,6 +23,8 @@ class MemoryJobStore : public JobStore {
   absl::StatusOr<JobPage> ListJobs(const JobFilter& filter, int64_t before, int limit) override;
   absl::StatusOr<std::vector<Lease>> LeaseTasks(const LeaseRequest& request) override;
   absl::StatusOr<std::vector<bool>> RenewLeases(absl::Span<const LeaseKey> leases, absl::Time deadline) override;
+  absl::StatusOr<bool> AddUnits(const LeaseKey& lease, absl::Span<const UnitRecord> units,
+                                const UnitLimits& limits) override;
   absl::StatusOr<TaskEnd> CompleteTask(const LeaseKey& lease, std::string_view result) override;
   absl::StatusOr<TaskEnd> FailTask(const LeaseKey& lease, const absl::Status& error, bool retry, absl::Time now,
                                    absl::Time not_before) override;
@@ -46,6 +48,7 @@ class MemoryJobStore : public JobStore {
     JobRecord job;
     std::vector<TaskRecord> tasks;
     std::vector<AttemptRecord> attempts;
+    std::map<uint32_t, std::map<uint32_t, std::string>> units;  // bodies by task and index
   };
   using Entries = std::map<int64_t, Entry>;  // by sequence
 

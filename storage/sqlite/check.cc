@@ -99,6 +99,12 @@ constexpr Rule kRules[] = {
      "SELECT j.id || ' task ' || a.task || ' attempt ' || a.attempt FROM task_attempts a JOIN jobs j ON"
      " j.sequence = a.job LEFT JOIN tasks t ON t.job = a.job AND t.task = a.task WHERE t.task IS NULL OR"
      " a.attempt NOT BETWEEN 1 AND t.attempt"},
+    {5, "units-ended", "finished parts of jobs that have ended", kReport,
+     "SELECT j.id || ' task ' || u.task || ' unit ' || u.unit FROM task_units u JOIN jobs j ON j.sequence = u.job"
+     " WHERE j.state <> 0"},
+    {5, "units-leased", "finished parts of tasks that were never leased", kReport,
+     "SELECT j.id || ' task ' || u.task || ' unit ' || u.unit FROM task_units u JOIN jobs j ON j.sequence = u.job"
+     " JOIN tasks t ON t.job = u.job AND t.task = u.task WHERE t.attempt < 1"},
     {2, "counters", "counters that are not there", kReport,
      "SELECT name FROM (SELECT 'lease_token' AS name UNION SELECT 'session' UNION SELECT 'finished_jobs')"
      " WHERE name NOT IN (SELECT name FROM counters)"},

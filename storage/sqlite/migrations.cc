@@ -172,6 +172,16 @@ constexpr const char* kMigrations[] = {
       text BLOB NOT NULL
     ) STRICT;
     )sql",
+    R"sql(
+    CREATE TABLE task_units (
+      job INTEGER NOT NULL,
+      task INTEGER NOT NULL,
+      unit INTEGER NOT NULL CHECK (unit >= 0),
+      body BLOB NOT NULL,
+      PRIMARY KEY (job, task, unit),
+      FOREIGN KEY (job, task) REFERENCES tasks (job, task) ON DELETE CASCADE
+    ) STRICT;
+    )sql",
 };
 
 absl::Status ReadOwner(Connection& connection, bool* fresh) {

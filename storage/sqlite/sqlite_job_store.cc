@@ -65,6 +65,11 @@ constexpr char kRenew[] =
     " AND worker = ? AND job = (SELECT sequence FROM jobs WHERE id = ?)";
 constexpr char kRenewAll[] = "UPDATE tasks SET lease_deadline_micros = ? WHERE state = 1";
 constexpr char kWaitAtMost[] = "UPDATE tasks SET not_before_micros = ?1 WHERE state = 0 AND not_before_micros > ?1";
+constexpr char kUnitsOf[] = "SELECT unit, body FROM task_units WHERE job = ? AND task = ? ORDER BY unit";
+constexpr char kAddUnit[] = "INSERT INTO task_units VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
+constexpr char kSizeOfUnits[] =
+    "SELECT count(*), coalesce(sum(length(body)), 0) FROM task_units WHERE job = ? AND task = ?";
+constexpr char kForgetUnits[] = "DELETE FROM task_units WHERE job = ?";
 constexpr char kCompleteTask[] =
     "UPDATE tasks SET state = 2, lease_deadline_micros = 9223372036854775807, result = ? WHERE job = ? AND task = ?";
 constexpr char kEndAttempt[] =
@@ -159,6 +164,8 @@ class SqliteJobStore : public JobStore {
   absl::StatusOr<JobPage> ListJobs(const JobFilter& filter, int64_t before, int limit) override;
   absl::StatusOr<std::vector<Lease>> LeaseTasks(const LeaseRequest& request) override;
   absl::StatusOr<std::vector<bool>> RenewLeases(absl::Span<const LeaseKey> leases, absl::Time deadline) override;
+  absl::StatusOr<bool> AddUnits(const LeaseKey& lease, absl::Span<const UnitRecord> units,
+                                const UnitLimits& limits) override;
   absl::StatusOr<TaskEnd> CompleteTask(const LeaseKey& lease, std::string_view result) override;
   absl::StatusOr<TaskEnd> FailTask(const LeaseKey& lease, const absl::Status& error, bool retry, absl::Time now,
                                    absl::Time not_before) override;
@@ -410,6 +417,14 @@ absl::StatusOr<Lease> SqliteJobStore::LeaseOne(const LeaseRequest& request, cons
       },
       place.job, place.task);
   if (!status.ok()) return status;
+  status = db_.Query(
+      kUnitsOf,
+      [&](const Statement& row) {
+        lease.units.push_back({static_cast<uint32_t>(row.Int(0)), std::string(row.Blob(1))});
+        return absl::OkStatus();
+      },
+      place.job, place.task);
+  if (!status.ok()) return status;
   return lease;
 }
 
@@ -480,6 +495,34 @@ absl::StatusOr<bool> SqliteJobStore::CloseTask(int64_t job) {
       job);
   if (!status.ok()) return status;
   return last;
+}
+
+absl::StatusOr<bool> SqliteJobStore::AddUnits(const LeaseKey& lease, absl::Span<const UnitRecord> units,
+                                              const UnitLimits& limits) {
+  absl::MutexLock lock(&db_.mutex());
+  absl::StatusOr<Transaction> transaction = db_.Begin();
+  if (!transaction.ok()) return transaction.status();
+  int64_t job = 0;
+  TaskEnd end;
+  const absl::StatusOr<std::optional<TaskRecord>> task = FindLeased(lease, TaskState::kDone, &job, &end);
+  if (!task.ok()) return task.status();
+  if (!task->has_value()) return false;
+  for (const UnitRecord& unit : units)
+    if (absl::Status status = db_.Run(kAddUnit, job, lease.task, unit.index, Blob{unit.body}); !status.ok()) return status;
+  uint64_t number = 0, bytes = 0;
+  absl::Status status = db_.Query(
+      kSizeOfUnits,
+      [&](const Statement& row) {
+        number = static_cast<uint64_t>(row.Int(0));
+        bytes = static_cast<uint64_t>(row.Int(1));
+        return absl::OkStatus();
+      },
+      job, lease.task);
+  if (!status.ok()) return status;
+  if (limits.units != 0 && number > limits.units) return absl::ResourceExhaustedError("task_units");
+  if (limits.bytes != 0 && bytes > limits.bytes) return absl::ResourceExhaustedError("task_unit_bytes");
+  if (status = db_.CommitDurably(*transaction); !status.ok()) return status;
+  return true;
 }
 
 absl::StatusOr<TaskEnd> SqliteJobStore::CompleteTask(const LeaseKey& lease, std::string_view result) {
@@ -590,6 +633,7 @@ absl::StatusOr<bool> SqliteJobStore::FinishJob(std::string_view id, const JobEnd
   if (!status.ok()) return status;
   if (status = db_.Run(kSetResult, Blob{end.result}, job->sequence); !status.ok()) return status;
   if (status = db_.Run(kCancelTasks, job->sequence); !status.ok()) return status;
+  if (status = db_.Run(kForgetUnits, job->sequence); !status.ok()) return status;
   for (const ReproducerRecord& reproducer : end.reproducers) {
     status = db_.Run(kAddReproducer, reproducer.id, reproducer.job, ToMicros(reproducer.create_time),
                      Blob{reproducer.body});

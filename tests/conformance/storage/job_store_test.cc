@@ -234,6 +234,46 @@ TEST_P(JobStoreTest, AResultCountsOnce) {
   EXPECT_THAT(*store_->ListFinishable(10), ElementsAre("j"));
 }
 
+TEST_P(JobStoreTest, UnitsGoToTheNextLeaseAndEndWithTheJob) {
+  Create(Job("j"), {"cpu", "cpu"});
+  const auto leases = Take({"cpu"}, 2);
+  ASSERT_EQ(leases.size(), 2);
+  EXPECT_THAT(leases[0].units, IsEmpty());
+  const std::string body("b\0y", 3);
+  EXPECT_TRUE(*store_->AddUnits(Key(leases[0]), {{7, "seven"}, {2, body}}, {}));
+  EXPECT_TRUE(*store_->AddUnits(Key(leases[0]), {{2, "other"}, {3, ""}}, {}));  // the first one stays
+  EXPECT_TRUE(*store_->AddUnits(Key(leases[1]), {{0, "of the second task"}}, {}));
+  LeaseKey stale = Key(leases[0]);
+  stale.worker = "x";
+  EXPECT_FALSE(*store_->AddUnits(stale, {{9, "x"}}, {}));
+  EXPECT_FALSE(*store_->AddUnits({"none", 0, 1, "w"}, {{9, "x"}}, {}));
+  store_->FailTask(Key(leases[0]), absl::UnavailableError("gone"), true, At(2), At(2)).IgnoreError();
+  EXPECT_FALSE(*store_->AddUnits(Key(leases[0]), {{9, "late"}}, {}));
+  if (persistent()) Open();
+  const auto again = Take({"cpu"}, 1, 3, "w2");
+  ASSERT_EQ(again.size(), 1);
+  ASSERT_EQ(again[0].units.size(), 3);
+  EXPECT_EQ(again[0].units[0].index, 2);
+  EXPECT_EQ(again[0].units[0].body, body);
+  EXPECT_EQ(again[0].units[1].body, "");
+  EXPECT_EQ(again[0].units[2].body, "seven");
+  ASSERT_TRUE(*store_->FinishJob("j", {JobState::kCancelled, At(4), 1, "cancelled"}));
+  EXPECT_FALSE(*store_->AddUnits(Key(again[0]), {{9, "x"}}, {}));
+}
+
+TEST_P(JobStoreTest, UnitsOfATaskAreBounded) {
+  Create(Job("j"), {"cpu"}, 5);
+  const auto lease = Take({"cpu"})[0];
+  EXPECT_TRUE(*store_->AddUnits(Key(lease), {{0, "12345"}, {1, "12345"}}, {2, 10}));
+  EXPECT_TRUE(*store_->AddUnits(Key(lease), {{0, "12345"}}, {2, 10}));
+  const auto many = store_->AddUnits(Key(lease), {{2, ""}}, {2, 10});
+  EXPECT_TRUE(absl::IsResourceExhausted(many.status()));
+  EXPECT_EQ(many.status().message(), "task_units");
+  EXPECT_EQ(store_->AddUnits(Key(lease), {{2, "x"}}, {3, 10}).status().message(), "task_unit_bytes");
+  store_->FailTask(Key(lease), absl::UnavailableError("gone"), true, At(2), At(2)).IgnoreError();
+  EXPECT_EQ(Take({"cpu"}, 1, 3)[0].units.size(), 2);  // nothing of what was refused
+}
+
 TEST_P(JobStoreTest, AFailedAttemptIsRepeatedAsLongAsAttemptsAreLeft) {
   Create(Job("j"), {"cpu"}, 2);
   auto lease = Take({"cpu"})[0];

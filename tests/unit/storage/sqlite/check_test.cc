@@ -95,6 +95,8 @@ TEST_F(CheckTest, FindsRowsThatBreakARule) {
       {"attempts-once", "UPDATE task_attempts SET attempt = 1"},
       {"attempts-task", "UPDATE task_attempts SET attempt = attempt + 2"},
       {"attempts-task", "UPDATE task_attempts SET task = 3"},
+      {"units-ended", "UPDATE task_units SET job = 1"},
+      {"units-leased", "UPDATE task_units SET task = 1"},
       {"counters", "DELETE FROM counters WHERE name = 'session'"},
       {"counters-finished", "UPDATE counters SET value = 1 WHERE name = 'finished_jobs'"},
       {"sessions", "UPDATE workers SET session = 100"},

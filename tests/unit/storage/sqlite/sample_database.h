@@ -85,7 +85,7 @@ class SampleDatabase : public testing::Test {
     AddJob("cancelled", {"three"});
     ASSERT_TRUE(*jobs_->FinishJob("cancelled", {JobState::kCancelled, At(3), 1, "cancelled by alice"}));
     AddJob("leased", {"four", "five"});
-    Take("four");
+    ASSERT_TRUE(*jobs_->AddUnits(Key(Take("four")), {{0, "unit"}, {7, "another"}}, {}));
     AddJob("queued");
   }
 

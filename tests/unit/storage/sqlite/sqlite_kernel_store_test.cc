@@ -141,7 +141,7 @@ TEST_F(SqliteKernelStoreTest, ReportsAFolderThatDoesNotExist) {
 
 // What the versions of the schema after the first added.
 constexpr char kDropJobs[] =
-    "DROP TABLE reproducers; DROP TABLE task_attempts; DROP TABLE tasks; DROP TABLE job_bodies; DROP TABLE jobs;"
+    "DROP TABLE task_units; DROP TABLE reproducers; DROP TABLE task_attempts; DROP TABLE tasks; DROP TABLE job_bodies; DROP TABLE jobs;"
     " DROP TABLE workers; DROP TABLE counters; DROP TABLE enrolments; DROP TABLE worker_tokens;"
     " DROP TABLE arch_profiles;"
     " DELETE FROM schema_migrations WHERE version > 1;";
