@@ -28,6 +28,7 @@
 #include "server/auth/authenticator.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/metrics/metrics.h"
+#include "server/numerics/numerics.h"
 #include "server/registry/checker_backend.h"
 #include "server/registry/registry.h"
 #include "server/rpc/arch_profile_service.h"
@@ -215,6 +216,7 @@ absl::Status ServerImpl::StartAuth() {
 void ServerImpl::StartDispatcher() {
   std::map<std::string, std::unique_ptr<JobFinisher>> finishers;
   finishers[kVerifyKind] = MakeVerifyFinisher(*registry_);
+  for (const std::string& kind : NumericsKinds()) finishers[kind] = MakeNumericsFinisher();
   dispatcher_ = std::make_unique<Dispatcher>(config_.dispatch, *jobs_, *fleet_, std::move(finishers), metrics_);
   dispatcher_->Start();
   job_calls_ = std::make_unique<TaskPool>(kJobThreads, kMaxQueuedJobCalls, "max_queued_job_calls");
@@ -277,6 +279,7 @@ absl::Status ServerImpl::StartGrpc() {
   rpc.max_followers = config_.limits.max_following_calls;
   services_.push_back(MakeKernelService(*registry_, rpc));
   services_.push_back(MakeOperationsService(rpc));
+  services_.push_back(MakeNumericsService(rpc));
   services_.push_back(MakeFleetService(rpc));
   services_.push_back(MakeWorkerSessionsService(rpc));
   services_.push_back(MakeArchProfileService(*profiles_, rpc));

@@ -5,6 +5,7 @@
 #include "client/cpp/channel.h"
 #include "samebits/v1/fleet_service.grpc.pb.h"
 #include "samebits/v1/kernel_service.grpc.pb.h"
+#include "samebits/v1/numerics_service.grpc.pb.h"
 #include "samebits/v1/operations.grpc.pb.h"
 
 namespace samebits::client {
@@ -19,11 +20,13 @@ class GrpcJobClient : public JobClient {
  public:
   GrpcJobClient(ClientOptions options, std::string token, const std::shared_ptr<grpc::Channel>& channel)
       : options_(std::move(options)), token_(std::move(token)), kernels_(v1::KernelService::NewStub(channel)),
-        operations_(v1::Operations::NewStub(channel)), fleet_(v1::FleetService::NewStub(channel)) {}
+        operations_(v1::Operations::NewStub(channel)), numerics_(v1::NumericsService::NewStub(channel)),
+        fleet_(v1::FleetService::NewStub(channel)) {}
 
   absl::StatusOr<v1::Operation> VerifyKernels(const v1::VerifyKernelsRequest& request) override {
     return CallWithRetry(options_, token_, *kernels_, &v1::KernelService::Stub::VerifyKernels, request);
   }
+  absl::StatusOr<v1::Operation> SubmitNumerics(const v1::NumericsRequest& request) override;
   absl::StatusOr<v1::Operation> GetOperation(const std::string& name) override {
     return CallWithRetry(options_, token_, *operations_, &v1::Operations::Stub::GetOperation,
                          Named<v1::GetOperationRequest>(name));
@@ -85,8 +88,35 @@ class GrpcJobClient : public JobClient {
   const std::string token_;
   const std::unique_ptr<v1::KernelService::Stub> kernels_;
   const std::unique_ptr<v1::Operations::Stub> operations_;
+  const std::unique_ptr<v1::NumericsService::Stub> numerics_;
   const std::unique_ptr<v1::FleetService::Stub> fleet_;
 };
+
+absl::StatusOr<v1::Operation> GrpcJobClient::SubmitNumerics(const v1::NumericsRequest& request) {
+  using Stub = v1::NumericsService::Stub;
+  const auto call = [this](const auto& method, const auto& job) {
+    return CallWithRetry(options_, token_, *numerics_, method, job);
+  };
+  switch (request.job_case()) {
+    case v1::NumericsRequest::kEvaluate:
+      return call(&Stub::EvaluateReproducibility, request.evaluate());
+    case v1::NumericsRequest::kAttribute:
+      return call(&Stub::AttributeErrors, request.attribute());
+    case v1::NumericsRequest::kDecompose:
+      return call(&Stub::DecomposeErrors, request.decompose());
+    case v1::NumericsRequest::kSweep:
+      return call(&Stub::SweepSignificand, request.sweep());
+    case v1::NumericsRequest::kQkv:
+      return call(&Stub::MeasureQkv, request.qkv());
+    case v1::NumericsRequest::kPolicy:
+      return call(&Stub::ChooseSkipPolicy, request.policy());
+    case v1::NumericsRequest::kServeCost:
+      return call(&Stub::MeasureServingCost, request.serve_cost());
+    case v1::NumericsRequest::JOB_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError("the request holds no job");
+}
 
 absl::StatusOr<v1::Operation> GrpcJobClient::Watch(const std::string& name,
                                                    const std::function<void(const v1::Operation&)>& on_state) {

@@ -1,7 +1,7 @@
 #ifndef SAMEBITS_CLIENT_CPP_JOB_CLIENT_H_
 #define SAMEBITS_CLIENT_CPP_JOB_CLIENT_H_
 
-// C++ client of jobs and workers: VerifyKernels, samebits.v1.Operations, samebits.v1.FleetService.
+// C++ client of jobs and workers: VerifyKernels, samebits.v1.NumericsService, samebits.v1.Operations, samebits.v1.FleetService.
 
 #include <functional>
 #include <memory>
@@ -11,19 +11,22 @@
 #include "absl/status/statusor.h"
 #include "client/cpp/client.h"
 #include "samebits/v1/fleet_service.pb.h"
+#include "samebits/v1/numerics.pb.h"
 #include "samebits/v1/operations.pb.h"
 #include "samebits/v1/verification.pb.h"
 
 namespace samebits::client {
 
-// Thread-safe. Calls block; errors as Client's. Calls are repeated as the retry policy says; give VerifyKernels a
-// request_id, so that a repeated call makes no second job.
+// Thread-safe. Calls block; errors as Client's. Calls are repeated as the retry policy says; give VerifyKernels and
+// jobs of numerics a request_id, so that a repeated call makes no second job.
 class JobClient {
  public:
   static absl::StatusOr<std::unique_ptr<JobClient>> Connect(const ClientOptions& options);
   virtual ~JobClient() = default;
 
   virtual absl::StatusOr<v1::Operation> VerifyKernels(const v1::VerifyKernelsRequest& request) = 0;
+  // The method of the service of numerics that takes the job that the request holds.
+  virtual absl::StatusOr<v1::Operation> SubmitNumerics(const v1::NumericsRequest& request) = 0;
   virtual absl::StatusOr<v1::Operation> GetOperation(const std::string& name) = 0;
   // One page; pass the response's next_page_token on to get the next.
   virtual absl::StatusOr<v1::ListOperationsResponse> ListOperations(bool open_only, const std::string& page_token) = 0;

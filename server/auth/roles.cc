@@ -30,11 +30,19 @@ Role LeastRole(Method method) {
     case Method::kEmulateGemm:
     case Method::kReportBatchInvariance:
     case Method::kCompareArchProfiles:
+    case Method::kCountInstructions:
       return Role::kViewer;
     case Method::kRegisterKernel:
     case Method::kVerifyKernels:
     case Method::kCancelOperation:
     case Method::kImportArchProfile:
+    case Method::kEvaluateReproducibility:
+    case Method::kAttributeErrors:
+    case Method::kDecomposeErrors:
+    case Method::kSweepSignificand:
+    case Method::kMeasureQkv:
+    case Method::kChooseSkipPolicy:
+    case Method::kMeasureServingCost:
       return Role::kSubmitter;
     case Method::kCreateWorkerSession:
     case Method::kUpdateWorkerSession:

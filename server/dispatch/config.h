@@ -13,6 +13,7 @@ namespace samebits::server {
 struct DispatchConfig {
   storage::OpenLimits limits{20'000, 1'000};              // "max_open_jobs", "max_open_jobs_of_principal"
   uint32_t max_attempts = 5;                              // of a task
+  storage::UnitLimits unit_limits{100'000, 256ull << 20};  // of a task: "max_task_units", "max_task_unit_bytes"
   absl::Duration lease_duration = absl::Seconds(15);
   absl::Duration retry_delay = absl::Seconds(1);          // doubles with each attempt
   absl::Duration keep_finished = absl::Hours(24 * 7);     // then deleted

@@ -402,6 +402,22 @@ absl::Status Dispatcher::TakeResult(const std::string& worker, const WorkerRepor
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> Dispatcher::KeepUnits(const storage::LeaseKey& lease,
+                                           const std::vector<storage::UnitRecord>& units) {
+  if (units.empty()) return true;
+  const absl::StatusOr<bool> kept = jobs_.AddUnits(lease, units, config_.unit_limits);
+  if (kept.ok()) {
+    if (*kept) metrics_.CountUnits(units.size());
+    return kept;
+  }
+  if (!absl::IsResourceExhausted(kept.status())) return FromJobStore(kept.status(), lease.job);
+  const absl::Status error = absl::ResourceExhaustedError(absl::StrCat(
+      "the task has more finished parts than the server keeps: max_", kept.status().message(), ", ",
+      kept.status().message() == "task_units" ? config_.unit_limits.units : config_.unit_limits.bytes));
+  if (absl::Status status = TakeResult(lease.worker, {lease, error, ""}); !status.ok()) return status;
+  return false;
+}
+
 absl::Status Dispatcher::Renew(const WorkerReport& report, WorkerOrders* orders) {
   if (report.running.empty()) return absl::OkStatus();
   std::vector<storage::LeaseKey> leases;
@@ -413,6 +429,12 @@ absl::Status Dispatcher::Renew(const WorkerReport& report, WorkerOrders* orders)
   if (!current.ok()) return FromJobStore(current.status(), "");
   for (size_t i = 0; i < leases.size(); ++i) {
     if (!(*current)[i]) {
+      orders->revoked.push_back(leases[i]);
+      continue;
+    }
+    const absl::StatusOr<bool> kept = KeepUnits(leases[i], report.running[i].units);
+    if (!kept.ok()) return kept.status();
+    if (!*kept) {
       orders->revoked.push_back(leases[i]);
       continue;
     }

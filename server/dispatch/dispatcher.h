@@ -61,6 +61,7 @@ struct WorkerReport {
   struct Running {
     storage::LeaseKey lease;
     TaskProgress progress;
+    std::vector<storage::UnitRecord> units;  // finished, to be kept
   };
   struct Finished {
     storage::LeaseKey lease;
@@ -143,6 +144,8 @@ class Dispatcher {
   void Requeued(const std::vector<storage::LeaseKey>& leases, const char* event);
   absl::Status TakeResult(const std::string& worker, const WorkerReport::Finished& finished);
   absl::Status Renew(const WorkerReport& report, WorkerOrders* orders);
+  // Whether the lease is still current.
+  absl::StatusOr<bool> KeepUnits(const storage::LeaseKey& lease, const std::vector<storage::UnitRecord>& units);
   absl::Status Lease(const WorkerReport& report, WorkerOrders* orders);
   absl::Duration RetryDelay(const storage::LeaseKey& lease);
 

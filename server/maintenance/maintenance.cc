@@ -2,9 +2,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "samebits/v1/kernel.pb.h"
+#include "samebits/v1/numerics.pb.h"
 #include "samebits/v1/signature.pb.h"
 #include "samebits/v1/verification.pb.h"
 #include "samebits/worker/v1/worker_sessions.pb.h"
+#include "server/numerics/numerics.h"
 #include "server/registry/digest.h"
 #include "server/verify/verify.h"
 #include "storage/sqlite/backup.h"
@@ -40,12 +42,20 @@ std::string CheckSignature(std::string_view digest, std::string_view body) {
 }
 
 std::string CheckJob(std::string_view kind, std::string_view spec) {
+  if (IsNumericsKind(kind)) {
+    v1::NumericsRequest request;
+    return Parse(spec, &request) && request.job_case() != v1::NumericsRequest::JOB_NOT_SET ? "" : "not a request";
+  }
   if (kind != kVerifyKind) return "of a kind that this program does not know";
   v1::VerifyKernelsRequest request;
   return Parse(spec, &request) && request.launches_size() != 0 ? "" : "not a request";
 }
 
 std::string CheckResult(std::string_view kind, std::string_view result) {
+  if (IsNumericsKind(kind)) {
+    v1::NumericsResult numerics;
+    return Parse(result, &numerics) && numerics.result_case() != v1::NumericsResult::RESULT_NOT_SET ? "" : "not a result";
+  }
   v1::VerifyKernelsResponse response;
   if (kind != kVerifyKind) return "";
   return Parse(result, &response) && response.launch_ids_size() != 0 ? "" : "not a result";

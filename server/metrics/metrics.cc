@@ -25,6 +25,8 @@ constexpr const char* kMethodNames[kMethods] = {
     "CreateEnrolment", "RevokeWorker", "EnrolWorker",
     "ImportArchProfile", "GetArchProfile", "ListArchProfiles", "ExportArchProfile", "DeleteArchProfile", "DescribeGemm",
     "EmulateGemm", "ReportBatchInvariance", "CompareArchProfiles",
+    "EvaluateReproducibility", "AttributeErrors", "DecomposeErrors", "SweepSignificand", "MeasureQkv",
+    "ChooseSkipPolicy", "MeasureServingCost", "CountInstructions",
 };
 constexpr const char* kSourceNames[kSignatureSources] = {"memory", "coalesced", "store", "computed"};
 constexpr const char* kStageNames[] = {"queue", "parse", "execute", "map", "explain"};
@@ -131,6 +133,8 @@ Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {
                        .Register(*registry_).Add({});
   partition_items_ = &BuildCounter().Name("samebits_partition_items_total").Help("Launches received in partitions.")
                           .Register(*registry_).Add({});
+  units_ = &BuildCounter().Name("samebits_task_units_total").Help("Finished parts of tasks, as workers report them.")
+                .Register(*registry_).Add({});
   jobs_ = &BuildCounter().Name("samebits_jobs_total").Help("Jobs, by what happened to them.").Register(*registry_);
   leases_ = &BuildCounter().Name("samebits_leases_total").Help("Leases, by what happened to them.")
                  .Register(*registry_);

@@ -34,8 +34,10 @@ enum class Method : uint8_t {
   kCreateEnrolment, kRevokeWorker, kEnrolWorker,
   kImportArchProfile, kGetArchProfile, kListArchProfiles, kExportArchProfile, kDeleteArchProfile, kDescribeGemm,
   kEmulateGemm, kReportBatchInvariance, kCompareArchProfiles,
+  kEvaluateReproducibility, kAttributeErrors, kDecomposeErrors, kSweepSignificand, kMeasureQkv, kChooseSkipPolicy,
+  kMeasureServingCost, kCountInstructions,
 };
-inline constexpr int kMethods = 36;
+inline constexpr int kMethods = 44;
 std::string_view MethodName(Method method);  // "CompareKernels"
 
 // Where a signature came from.
@@ -71,6 +73,7 @@ class Metrics {
   void CountPartitionItem() { partition_items_->Increment(); }
   void CountJob(std::string_view event) { Add(*jobs_, "event", event); }      // "accepted", "succeeded", "failed", ...
   void CountLease(std::string_view event) { Add(*leases_, "event", event); }  // "granted", "completed", "expired", ...
+  void CountUnits(size_t number) { units_->Increment(static_cast<double>(number)); }  // finished parts of tasks
   void ObserveJob(absl::Duration time);                                       // from acceptance to the end
   // Pairs certified as equal that wrote different bytes, and launches certified as fixed that did not repeat.
   void CountContradictions(size_t number) { contradictions_->Increment(static_cast<double>(number)); }
@@ -98,6 +101,7 @@ class Metrics {
   Counters* rejections_;
   prometheus::Counter* store_errors_;
   prometheus::Counter* partition_items_;
+  prometheus::Counter* units_;
   Counters* jobs_;
   Counters* leases_;
   Counters* verifications_;

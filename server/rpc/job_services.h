@@ -14,6 +14,7 @@ namespace samebits::server {
 // Services on gRPC's callback API that convert and delegate to the dispatcher.
 std::unique_ptr<grpc::Service> MakeOperationsService(const JobRpc& rpc);
 std::unique_ptr<grpc::Service> MakeFleetService(const JobRpc& rpc);
+std::unique_ptr<grpc::Service> MakeNumericsService(const JobRpc& rpc);
 std::unique_ptr<grpc::Service> MakeWorkerSessionsService(const JobRpc& rpc);
 
 }  // namespace samebits::server

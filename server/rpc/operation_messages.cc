@@ -7,6 +7,7 @@
 #include "samebits/v1/fleet_service.pb.h"
 #include "samebits/v1/operations.pb.h"
 #include "samebits/worker/v1/worker_sessions.pb.h"
+#include "server/numerics/numerics.h"
 #include "server/registry/errors.h"
 #include "server/verify/verify.h"
 
@@ -84,8 +85,11 @@ void ToMessage(const storage::JobRecord& job, Operation* out) {
 void ToMessage(const JobView& view, Operation* out) {
   ToMessage(view.job, out);
   for (size_t i = 0; i < view.tasks.size(); ++i) AddTask(view, i, out);
-  if (view.job.state != JobState::kSucceeded || view.job.kind != kVerifyKind) return;
-  if (!out->mutable_verify_kernels()->ParseFromString(view.job.result))
+  if (view.job.state != JobState::kSucceeded) return;
+  bool readable = true;
+  if (view.job.kind == kVerifyKind) readable = out->mutable_verify_kernels()->ParseFromString(view.job.result);
+  if (IsNumericsKind(view.job.kind)) readable = out->mutable_numerics()->ParseFromString(view.job.result);
+  if (!readable)
     SetError(static_cast<int>(absl::StatusCode::kDataLoss), "the stored result cannot be read", out->mutable_error());
 }
 
@@ -107,6 +111,8 @@ void ToMessage(const storage::WorkerRecord& worker, bool online, v1::Worker* out
   if (!about.ParseFromString(worker.description)) return;
   out->set_version(about.version());
   out->set_runs_submitted_kernels(about.runs_submitted_kernels());
+  out->set_runs_numerics(about.runs_numerics());
+  out->mutable_models()->Swap(about.mutable_models());
   out->mutable_devices()->Swap(about.mutable_devices());
 }
 

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "samebits/worker/v1/worker_sessions.grpc.pb.h"
+#include "server/numerics/numerics.h"
 #include "server/rpc/job_services.h"
 #include "server/rpc/operation_messages.h"
 #include "server/rpc/reply_reactor.h"
@@ -16,7 +17,8 @@ using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
 
 constexpr size_t kLongestId = 64;
-constexpr int kMostDevices = 256, kMostReports = 1024;
+constexpr int kMostDevices = 256, kMostReports = 1024, kMostModels = 32;
+constexpr size_t kMostUnitBytes = 4 << 20;
 
 bool IsWorkerId(const std::string& id) {
   return !id.empty() && id.size() <= kLongestId && std::all_of(id.begin(), id.end(), [](unsigned char c) {
@@ -39,6 +41,9 @@ WorkerReport::Finished FinishedOf(const wire::TaskResult& result) {
   switch (result.outcome_case()) {
     case wire::TaskResult::kVerify:
       finished.result = result.verify().SerializeAsString();
+      break;
+    case wire::TaskResult::kNumerics:
+      finished.result = result.numerics().result().SerializeAsString();
       break;
     case wire::TaskResult::kError: {
       const bool is_error = result.error().code() > 0 && result.error().code() <= 16;
@@ -80,6 +85,11 @@ class WorkerSessionsService : public wire::WorkerSessions::CallbackService {
         return BadWorkerId();
       if (request->devices_size() > kMostDevices)
         return LimitExceeded("max_worker_devices", kMostDevices, static_cast<uint64_t>(request->devices_size()));
+      if (request->models_size() > kMostModels)
+        return LimitExceeded("max_worker_models", kMostModels, static_cast<uint64_t>(request->models_size()));
+      for (const std::string& model : request->models())
+        if (!IsModelName(model) || model == "synthetic")
+          return InvalidField("models", "must be 1 to 64 letters, digits, '-', '_' or '.', other than synthetic");
       const auto worker = rpc_.dispatcher->OpenSession(request->worker(), request->SerializeAsString());
       if (!worker.ok()) return worker.status();
       response->set_session(worker->session);
@@ -122,17 +132,30 @@ class WorkerSessionsService : public wire::WorkerSessions::CallbackService {
     WorkerReport report;
     report.worker = request.worker();
     report.session = request.session();
-    for (const wire::TaskProgress& running : request.running())
-      report.running.push_back({KeyOf(running.key()), {running.done(), running.total()}});
+    for (const wire::TaskProgress& running : request.running()) {
+      report.running.push_back({KeyOf(running.key()), {running.done(), running.total()}, {}});
+      if (running.units_size() > kMostReports)
+        return LimitExceeded("max_worker_reports", kMostReports, static_cast<uint64_t>(running.units_size()));
+      for (const wire::TaskUnit& unit : running.units()) {
+        if (unit.body().size() > kMostUnitBytes)
+          return LimitExceeded("max_task_unit_size", kMostUnitBytes, unit.body().size());
+        report.running.back().units.push_back({unit.index(), unit.body()});
+      }
+    }
     for (const wire::TaskResult& result : request.finished()) report.finished.push_back(FinishedOf(result));
     if (request.free_devices().empty()) return report;
     const auto worker = rpc_.dispatcher->GetWorker(request.worker());
     if (!worker.ok()) return worker.status();
     wire::CreateWorkerSessionRequest about;
-    if (!about.ParseFromString(worker->description) || !about.runs_submitted_kernels()) return report;
-    for (const uint32_t index : request.free_devices())
-      if (index < static_cast<uint32_t>(about.devices_size()))
-        report.free.push_back({index, TargetsOf(worker->id, about.devices(static_cast<int>(index)))});
+    if (!about.ParseFromString(worker->description)) return report;
+    for (const uint32_t index : request.free_devices()) {
+      if (index >= static_cast<uint32_t>(about.devices_size())) continue;
+      const v1::Device& device = about.devices(static_cast<int>(index));
+      std::vector<std::string> targets = NumericsTargetsOf(about, device);
+      if (about.runs_submitted_kernels())
+        for (std::string& target : TargetsOf(worker->id, device)) targets.push_back(std::move(target));
+      if (!targets.empty()) report.free.push_back({index, std::move(targets)});
+    }
     return report;
   }
 
@@ -142,6 +165,13 @@ class WorkerSessionsService : public wire::WorkerSessions::CallbackService {
     ToMessage(std::min(lease.deadline - rpc_.dispatcher->config().clock(), absl::Hours(24 * 30)), out->mutable_timeout());
     if (lease.kind == kVerifyKind && !out->mutable_verify()->mutable_request()->ParseFromString(lease.spec))
       out->clear_verify();  // the worker reports a task that it does not know
+    if (IsNumericsKind(lease.kind) && !out->mutable_numerics()->mutable_request()->ParseFromString(lease.spec))
+      out->clear_numerics();
+    for (const storage::UnitRecord& unit : lease.units) {
+      wire::TaskUnit* to = out->add_units();
+      to->set_index(unit.index);
+      to->set_body(unit.body);
+    }
   }
 
   const JobRpc rpc_;

@@ -12,11 +12,9 @@
 #include "server/registry/digest.h"
 #include "server/server.h"
 #include "tests/support/fake_checker.h"
+#include "tests/support/http_get.h"
 
 namespace samebits {
-
-// Answer to GET `path`, headers included; empty if nothing answers.
-std::string HttpGet(const std::string& address, const std::string& path);
 
 inline void SetBlock(v1::Launch* launch) {
   launch->mutable_block()->set_x(128);

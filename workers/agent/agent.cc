@@ -38,8 +38,7 @@ class AgentImpl : public Agent {
   AgentImpl(AgentConfig config, std::shared_ptr<grpc::Channel> channel)
       : config_(std::move(config)), stub_(worker::v1::WorkerSessions::NewStub(std::move(channel))) {
     for (const DeviceHandle& device : config_.devices)
-      slots_.push_back(
-          std::make_unique<Slot>(device, config_.limits, config_.runs_submitted_kernels, [this] { Wake(); }));
+      slots_.push_back(std::make_unique<Slot>(device, config_, [this] { Wake(); }));
   }
 
   absl::Status Run() override;
@@ -84,6 +83,8 @@ absl::Status AgentImpl::OpenSession() {
   request.set_worker(config_.worker);
   request.set_version(config_.version);
   request.set_runs_submitted_kernels(config_.runs_submitted_kernels);
+  request.set_runs_numerics(config_.runs_numerics);
+  for (const auto& [name, path] : config_.models) request.add_models(name);
   for (const DeviceHandle& device : config_.devices) SetDevice(device.info, request.add_devices());
   grpc::ClientContext context;
   if (!config_.token.empty()) context.AddMetadata("authorization", absl::StrCat("Bearer ", config_.token));
@@ -113,6 +114,8 @@ absl::Status AgentImpl::Update() {
   worker::v1::UpdateWorkerSessionResponse response;
   const absl::Status status = ToStatus(stub_->UpdateWorkerSession(&context, request, &response));
   if (!status.ok()) return status;
+  for (const worker::v1::TaskProgress& progress : request.running())
+    for (const auto& slot : slots_) slot->UnitsDelivered(progress.key(), progress.units_size());
   for (const worker::v1::TaskResult& result : request.finished())
     for (const auto& slot : slots_) slot->Delivered(result.key());
   for (const worker::v1::TaskKey& key : response.revoked())

@@ -1,12 +1,14 @@
 #ifndef SAMEBITS_WORKERS_AGENT_AGENT_H_
 #define SAMEBITS_WORKERS_AGENT_AGENT_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "workers/heal/numerics_task.h"
 #include "workers/runner/child.h"
 
 namespace grpc {
@@ -22,6 +24,9 @@ struct AgentConfig {
   bool runs_submitted_kernels = false;
   std::string token;                      // sent with each call; empty: none
   ChildLimits limits;
+  bool runs_numerics = false;
+  std::map<std::string, std::string> models;  // path by the name that requests give: a folder, or a GGUF file
+  NumericsLimits numerics_limits;
   absl::Duration retry_interval = absl::Seconds(1);  // between attempts to reach the server
 };
 

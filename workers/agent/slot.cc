@@ -1,13 +1,20 @@
 #include "workers/agent/slot.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "proto/convert/convert.h"
+#include "proto/convert/numerics/numerics.h"
 #include "workers/agent/device_message.h"
 
 namespace samebits::workers {
 namespace {
+
+constexpr int kMostUnits = 1000;         // in one call
+constexpr size_t kMostUnitBytes = 8 << 20;
 
 bool Same(const worker::v1::TaskKey& a, const worker::v1::TaskKey& b) {
   return a.token() == b.token() && a.task() == b.task() && a.operation() == b.operation();
@@ -19,9 +26,8 @@ absl::Duration ToDuration(const google::protobuf::Duration& duration) {
 
 }  // namespace
 
-Slot::Slot(DeviceHandle device, const ChildLimits& limits, bool runs_submitted_kernels, std::function<void()> on_end)
-    : device_(std::move(device)), limits_(limits), runs_submitted_kernels_(runs_submitted_kernels),
-      on_end_(std::move(on_end)), thread_([this] { Work(); }) {}
+Slot::Slot(DeviceHandle device, const AgentConfig& config, std::function<void()> on_end)
+    : device_(std::move(device)), config_(config), on_end_(std::move(on_end)), thread_([this] { Work(); }) {}
 
 Slot::~Slot() {
   cancelled_ = true;
@@ -36,6 +42,7 @@ void Slot::Start(worker::v1::UpdateWorkerSessionResponse::Leased lease) {
   absl::MutexLock lock(&mutex_);
   cancelled_ = false;
   progress_.Clear();
+  units_.clear();
   *progress_.mutable_key() = lease.key();
   lease_ = std::move(lease);
 }
@@ -47,13 +54,26 @@ void Slot::Cancel(const worker::v1::TaskKey& key) {
 
 Slot::State Slot::state() const {
   absl::MutexLock lock(&mutex_);
-  if (result_) return State::kEnded;
+  if (result_ && units_.empty()) return State::kEnded;
   return lease_ ? State::kRunning : State::kFree;
 }
 
 worker::v1::TaskProgress Slot::progress() const {
   absl::MutexLock lock(&mutex_);
-  return progress_;
+  worker::v1::TaskProgress progress = progress_;
+  size_t bytes = 0;
+  for (const worker::v1::TaskUnit& unit : units_) {
+    bytes += unit.body().size();
+    if (progress.units_size() == kMostUnits || (bytes > kMostUnitBytes && progress.units_size() != 0)) break;
+    *progress.add_units() = unit;
+  }
+  return progress;
+}
+
+void Slot::UnitsDelivered(const worker::v1::TaskKey& key, int number) {
+  absl::MutexLock lock(&mutex_);
+  if (lease_ && Same(lease_->key(), key))
+    units_.erase(units_.begin(), units_.begin() + std::min<ptrdiff_t>(number, std::ssize(units_)));
 }
 
 worker::v1::TaskResult Slot::result() const {
@@ -68,30 +88,59 @@ void Slot::Delivered(const worker::v1::TaskKey& key) {
   lease_.reset();
 }
 
-worker::v1::TaskResult Slot::Execute(const worker::v1::UpdateWorkerSessionResponse::Leased& lease) {
+void Slot::SetProgress(uint64_t done, uint64_t total) {
+  absl::MutexLock lock(&mutex_);
+  progress_.set_done(done);
+  progress_.set_total(total);
+}
+
+absl::Status Slot::Verify(const Leased& lease, worker::v1::TaskResult* result) {
+  if (!config_.runs_submitted_kernels)
+    return absl::UnavailableError("the worker's operator does not let it run submitted kernels");
+  absl::StatusOr<worker::v1::VerifyTaskResult> verified =
+      RunInChildren(device_, lease.verify().request(), config_.limits, absl::Now() + ToDuration(lease.timeout()),
+                    cancelled_, [this](uint64_t done, uint64_t total) { SetProgress(done, total); });
+  if (!verified.ok()) return verified.status();
+  SetDevice(device_.info, verified->mutable_device());
+  *result->mutable_verify() = *std::move(verified);
+  return absl::OkStatus();
+}
+
+absl::Status Slot::RunNumerics(const Leased& lease, worker::v1::TaskResult* result) {
+  if (!config_.runs_numerics) return absl::UnavailableError("the worker's operator does not let it run numerics");
+  const v1::NumericsRun* run = proto::RunOf(lease.numerics().request());
+  if (run == nullptr) return absl::InvalidArgumentError("the request holds no job");
+  std::string path;
+  if (!run->model().starts_with("synthetic:")) {
+    const auto at = config_.models.find(run->model());
+    if (at == config_.models.end())
+      return absl::UnavailableError(absl::StrCat("the worker has no model called '", run->model(), "'"));
+    path = at->second;
+  }
+  const NumericsEvents events{[this](uint64_t done, uint64_t total) { SetProgress(done, total); },
+                              [this](worker::v1::TaskUnit unit) {
+                                absl::MutexLock lock(&mutex_);
+                                units_.push_back(std::move(unit));
+                              }};
+  absl::StatusOr<worker::v1::NumericsTaskResult> computed =
+      RunNumericsTask(device_.argument, path, lease, config_.numerics_limits, absl::Now() + ToDuration(lease.timeout()),
+                      cancelled_, events);
+  if (!computed.ok()) return computed.status();
+  *result->mutable_numerics() = *std::move(computed);
+  return absl::OkStatus();
+}
+
+worker::v1::TaskResult Slot::Execute(const Leased& lease) {
   worker::v1::TaskResult result;
   *result.mutable_key() = lease.key();
-  absl::StatusOr<worker::v1::VerifyTaskResult> verified = absl::UnimplementedError("the worker is too old for this task");
-  if (lease.has_verify() && !runs_submitted_kernels_) {
-    verified = absl::UnavailableError("the worker's operator does not let it run submitted kernels");
-  } else if (lease.has_verify()) {
-    verified = RunInChildren(device_, lease.verify().request(), limits_, absl::Now() + ToDuration(lease.timeout()),
-                             cancelled_, [this](uint64_t done, uint64_t total) {
-                               absl::MutexLock lock(&mutex_);
-                               progress_.set_done(done);
-                               progress_.set_total(total);
-                             });
-  }
-  if (verified.ok()) {
-    SetDevice(device_.info, verified->mutable_device());
-    *result.mutable_verify() = *std::move(verified);
-    return result;
-  }
+  absl::Status status = absl::UnimplementedError("the worker is too old for this task");
+  if (lease.has_verify()) status = Verify(lease, &result);
+  if (lease.has_numerics()) status = RunNumerics(lease, &result);
+  if (status.ok()) return result;
   // A task that was stopped here can be done elsewhere; where the server revoked it, nobody listens.
-  const bool stopped = absl::IsCancelled(verified.status());
-  const auto code = stopped ? absl::StatusCode::kUnavailable : verified.status().code();
-  result.mutable_error()->set_code(static_cast<int>(code));
-  const absl::string_view message = stopped ? "the worker is stopping" : verified.status().message();
+  const bool stopped = absl::IsCancelled(status);
+  result.mutable_error()->set_code(static_cast<int>(stopped ? absl::StatusCode::kUnavailable : status.code()));
+  const absl::string_view message = stopped ? "the worker is stopping" : status.message();
   proto::SetText({message.data(), message.size()}, result.mutable_error()->mutable_message());
   return result;
 }
@@ -112,6 +161,7 @@ void Slot::Work() {
     worker::v1::TaskResult result = Execute(lease);
     {
       absl::MutexLock lock(&mutex_);
+      if (!result.has_error()) units_.clear();  // the result holds them
       result_ = std::move(result);
     }
     on_end_();

@@ -2,6 +2,7 @@
 #define SAMEBITS_WORKERS_AGENT_SLOT_H_
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -9,16 +10,16 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "samebits/worker/v1/worker_sessions.pb.h"
-#include "workers/runner/child.h"
+#include "workers/agent/agent.h"
 
 namespace samebits::workers {
 
 // One device and the task that it runs. Thread-safe.
 class Slot {
  public:
-  // `runs_submitted_kernels`: else such tasks end with an error here, whatever the server asks for. `on_end` is called
-  // on the slot's thread when a task has ended.
-  Slot(DeviceHandle device, const ChildLimits& limits, bool runs_submitted_kernels, std::function<void()> on_end);
+  // `config`, which outlives the slot, says what it runs: other tasks end with an error here, whatever the server asks
+  // for. `on_end` is called on the slot's thread when a task has ended.
+  Slot(DeviceHandle device, const AgentConfig& config, std::function<void()> on_end);
   ~Slot();  // stops the task
 
   const DeviceInfo& device() const { return device_.info; }
@@ -30,23 +31,30 @@ class Slot {
 
   enum class State { kFree, kRunning, kEnded };
   State state() const;
+  // With finished units, as many as a call may carry. A task that has failed is running until they are delivered.
   worker::v1::TaskProgress progress() const;   // kRunning
+  void UnitsDelivered(const worker::v1::TaskKey& key, int number);
   worker::v1::TaskResult result() const;       // kEnded
   void Delivered(const worker::v1::TaskKey& key);  // kEnded becomes kFree, where the result is that of `key`
 
  private:
   void Work();
-  worker::v1::TaskResult Execute(const worker::v1::UpdateWorkerSessionResponse::Leased& lease);
+  using Leased = worker::v1::UpdateWorkerSessionResponse::Leased;
+  worker::v1::TaskResult Execute(const Leased& lease);
+  // Both fill the result's outcome.
+  absl::Status Verify(const Leased& lease, worker::v1::TaskResult* result);
+  absl::Status RunNumerics(const Leased& lease, worker::v1::TaskResult* result);
+  void SetProgress(uint64_t done, uint64_t total);
 
   const DeviceHandle device_;
-  const ChildLimits& limits_;
-  const bool runs_submitted_kernels_;
+  const AgentConfig& config_;
   const std::function<void()> on_end_;
   std::atomic<bool> cancelled_{false};
   mutable absl::Mutex mutex_;
   std::optional<worker::v1::UpdateWorkerSessionResponse::Leased> lease_ ABSL_GUARDED_BY(mutex_);
   std::optional<worker::v1::TaskResult> result_ ABSL_GUARDED_BY(mutex_);
   worker::v1::TaskProgress progress_ ABSL_GUARDED_BY(mutex_);
+  std::deque<worker::v1::TaskUnit> units_ ABSL_GUARDED_BY(mutex_);  // not delivered yet
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

@@ -6,13 +6,17 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "client/cpp/channel.h"
@@ -24,16 +28,22 @@
 namespace samebits::workers {
 namespace {
 
+constexpr size_t kMostModels = 32;
+
 constexpr char kHelp[] =
     R"(Example:
   samebits-worker --server 127.0.0.1:7433 --allow-submitted-kernels
 
 Takes tasks from the server until SIGINT or SIGTERM. Devices: the CPU (an interpreter of PTX, which refuses what it
 cannot compute to the bit), and the GPUs that the NVIDIA driver shows. Kernels that users submit run only with
---allow-submitted-kernels, each task in a child process with limits of time and memory.)";
+--allow-submitted-kernels, each task in a child process with limits of time and memory. Jobs of numerics (samebits heal)
+run no foreign code; they may use synthetic models, and those that --model names:
+  samebits-worker --model smollm2=/models/smollm2)";
 
 struct Options {
   std::string server = "127.0.0.1:7433", id, tls_ca, tls_cert, tls_key, token_file, enrolment_file;
+  std::vector<std::string> models;
+  bool no_numerics = false;
   bool token_over_plaintext = false, no_cpu = false, no_cuda = false, allow_submitted_kernels = false;
   int cpu_sm = 0, cpu_slots = 1;
   double launch_seconds = 60;
@@ -60,6 +70,10 @@ void AddOptions(CLI::App* app, Options* o) {
                 "Send the token without encryption to another machine");
   app->add_option("--id", o->id, "Name of this worker; default: the host's name")->type_name("NAME");
   app->add_flag("--allow-submitted-kernels", o->allow_submitted_kernels, "Run kernels that users submit");
+  app->add_option("--model", o->models, "A model for jobs of numerics, repeatable: a folder with config.json and "
+                  "safetensors, or a GGUF file, by the name that requests give it")
+      ->type_name("NAME=PATH")->allow_extra_args(false);
+  app->add_flag("--no-numerics", o->no_numerics, "Take no jobs of numerics");
   app->add_flag("--no-cpu", o->no_cpu, "Leave out the CPU");
   app->add_flag("--no-cuda", o->no_cuda, "Leave out NVIDIA GPUs");
   app->add_option("--cpu-sm", o->cpu_sm, "Architecture whose matrix units the CPU computes; default: each text's own")
@@ -87,6 +101,28 @@ std::vector<DeviceHandle> Devices(const Options& options) {
   return devices;
 }
 
+absl::StatusOr<std::map<std::string, std::string>> ModelsOf(const Options& options) {
+  std::map<std::string, std::string> models;
+  for (const std::string& text : options.models) {
+    const size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    const bool is_name = !name.empty() && name.size() <= 64 && name != "synthetic" &&
+                         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+                           return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
+                         });
+    if (equals == std::string::npos || !is_name)
+      return absl::InvalidArgumentError(absl::StrCat("--model ", text, ": give NAME=PATH, the name of 1 to 64 letters, "
+                                                     "digits, '-', '_' or '.', other than synthetic"));
+    if (access(text.c_str() + equals + 1, R_OK) != 0)
+      return absl::InvalidArgumentError(absl::StrCat("--model ", text, ": ", std::strerror(errno)));
+    if (!models.emplace(name, text.substr(equals + 1)).second)
+      return absl::InvalidArgumentError(absl::StrCat("--model ", text, ": the name is there twice"));
+  }
+  if (models.size() > kMostModels)
+    return absl::InvalidArgumentError(absl::StrCat("--model: at most ", kMostModels, ", ", models.size(), " given"));
+  return models;
+}
+
 AgentConfig ConfigOf(const Options& options) {
   AgentConfig config;
   config.worker = options.id.empty() ? HostName() : options.id;
@@ -94,7 +130,8 @@ AgentConfig ConfigOf(const Options& options) {
   config.devices = Devices(options);
   config.runs_submitted_kernels = options.allow_submitted_kernels;
   config.limits.launch_timeout = absl::Seconds(options.launch_seconds);
-  config.limits.memory_bytes = options.task_memory_mib << 20;
+  config.limits.memory_bytes = config.numerics_limits.memory_bytes = options.task_memory_mib << 20;
+  config.runs_numerics = !options.no_numerics;
   return config;
 }
 
@@ -146,6 +183,9 @@ int Work(const Options& options) {
   for (const int s : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&signals, s);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // threads started from here inherit it
   AgentConfig config = ConfigOf(options);
+  absl::StatusOr<std::map<std::string, std::string>> models = ModelsOf(options);
+  if (!models.ok()) return Fail(models.status());
+  config.models = *std::move(models);
   if (config.devices.empty()) return Fail(absl::InvalidArgumentError("no device to work with"));
   const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = Connect(options, &config);
   if (!channel.ok()) return Fail(channel.status());
@@ -170,6 +210,7 @@ int Work(const Options& options) {
 int main(int argc, char** argv) {
   using namespace samebits::workers;
   if (argc > 1 && std::strcmp(argv[1], kChildCommand) == 0) return ChildMain(argc, argv);
+  if (argc > 1 && std::strcmp(argv[1], kNumericsChildCommand) == 0) return NumericsChildMain(argc, argv);
   Options options;
   CLI::App app("samebits-worker: runs tasks of a samebits server on this machine's devices", "samebits-worker");
   app.footer(std::string("\n") + kHelp);

@@ -14,10 +14,13 @@ enum class Frame : char {
   kStep = 's',     // a launch on one input ended; empty
   kOutcome = 'o',  // v1.LaunchOutcome
   kError = 'e',    // google.rpc.Status: the device could not be opened, or a request was bad
+  kUnit = 'u',     // worker.v1.TaskUnit: a part of a task is finished
+  kProgress = 'p',  // worker.v1.TaskProgress without key and units
+  kResult = 'r',   // the task's result
   kEnd = 'z',      // nothing more comes; empty
 };
 
-inline constexpr size_t kFrameHeader = 5, kLargestFrame = 16 << 20;
+inline constexpr size_t kFrameHeader = 5, kLargestFrame = 64 << 20;
 
 inline std::string EncodeFrame(Frame kind, const std::string& body) {
   std::string out(kFrameHeader, static_cast<char>(kind));
@@ -33,7 +36,7 @@ inline std::optional<std::pair<Frame, std::string>> TakeFrame(std::string* buffe
   uint32_t size = 0;
   std::memcpy(&size, buffer->data() + 1, sizeof(size));
   const char kind = (*buffer)[0];
-  *bad = size > kLargestFrame || std::strchr("soez", kind) == nullptr || kind == '\0';
+  *bad = size > kLargestFrame || std::strchr("soeuprz", kind) == nullptr || kind == '\0';
   if (*bad || buffer->size() < kFrameHeader + size) return std::nullopt;
   std::pair<Frame, std::string> frame(static_cast<Frame>(kind), buffer->substr(kFrameHeader, size));
   buffer->erase(0, kFrameHeader + size);

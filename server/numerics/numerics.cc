@@ -1,0 +1,174 @@
+#include "server/numerics/numerics.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "core/heal/model/checkpoint.h"
+#include "proto/convert/numerics/numerics.h"
+#include "samebits/worker/v1/worker_sessions.pb.h"
+#include "server/registry/digest.h"
+#include "server/registry/errors.h"
+#include "server/verify/verify.h"
+
+namespace samebits::server {
+namespace {
+
+using v1::NumericsRequest;
+
+constexpr char kSynthetic[] = "synthetic";
+constexpr absl::Duration kDefaultTimeout = absl::Hours(24), kLongestTimeout = absl::Hours(24 * 30);
+constexpr int kMostPriority = 100;
+constexpr size_t kLongestName = 256;
+
+// "FIELD: why" as the service says it.
+absl::Status AsInvalidField(const absl::Status& status) {
+  const std::string message(status.message());
+  const size_t colon = message.find(": ");
+  if (colon == std::string::npos || message.substr(0, colon).find(' ') != std::string::npos)
+    return InvalidField("job", message);
+  return InvalidField(message.substr(0, colon), message.substr(colon + 2));
+}
+
+// Synthetic models are known here, and so is all that could be wrong with a job of them.
+absl::Status CheckModel(const NumericsRequest& request) {
+  const std::string& model = proto::RunOf(request)->model();
+  if (model.starts_with(absl::StrCat(kSynthetic, ":"))) {
+    const auto checkpoint = heal::OpenCheckpoint(model);  // no file is read, and no weight made
+    if (!checkpoint.ok()) return InvalidField("run.model", std::string(checkpoint.status().message()));
+    const absl::StatusOr<heal::JobSpec> spec = proto::SpecFromProto(request, (*checkpoint)->shape());
+    return spec.ok() ? absl::OkStatus() : AsInvalidField(spec.status());
+  }
+  if (IsModelName(model) && model != kSynthetic) return absl::OkStatus();
+  return InvalidField("run.model", "must be synthetic:NAME[:SEED], or the name of a model of a worker: letters, digits, "
+                      "'-', '_' and '.', at most 64; workers read no other files (samebits-worker --model NAME=PATH)");
+}
+
+absl::Status CheckScalars(const v1::NumericsRun& run) {
+  if (run.request_id().size() > kLongestName) return InvalidField("run.request_id", "must have at most 256 bytes");
+  if (run.device().size() > kLongestName) return InvalidField("run.device", "must have at most 256 bytes");
+  if (run.priority() < -kMostPriority || run.priority() > kMostPriority)
+    return InvalidField("run.priority", "must be from -100 to 100");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<absl::Duration> TimeoutOf(const v1::NumericsRun& run) {
+  if (!run.has_timeout()) return kDefaultTimeout;
+  const absl::Duration timeout = absl::Seconds(run.timeout().seconds()) + absl::Nanoseconds(run.timeout().nanos());
+  if (timeout <= absl::ZeroDuration() || timeout > kLongestTimeout)
+    return InvalidField("run.timeout", "must be positive and at most 30 days");
+  return timeout;
+}
+
+absl::Status NoDevice(const std::string& target, const std::string& why) {
+  return WithDetail(absl::FailedPreconditionError(why), "NO_DEVICE", {{"target", target}});
+}
+
+absl::StatusOr<std::string> ChooseTarget(const v1::NumericsRun& run, const std::vector<storage::WorkerRecord>& workers) {
+  const bool synthetic = run.model().starts_with(absl::StrCat(kSynthetic, ":"));
+  const std::string model = synthetic ? kSynthetic : run.model();
+  std::vector<std::string> offered;
+  for (const storage::WorkerRecord& worker : workers) {
+    worker::v1::CreateWorkerSessionRequest about;
+    if (!about.ParseFromString(worker.description)) continue;
+    about.set_worker(worker.id);
+    for (const v1::Device& device : about.devices())
+      for (std::string& target : NumericsTargetsOf(about, device)) offered.push_back(std::move(target));
+  }
+  const auto is_offered = [&](const std::string& target) {
+    return std::find(offered.begin(), offered.end(), target) != offered.end();
+  };
+  if (offered.empty())
+    return NoDevice(run.device(), "no worker that runs numerics has registered; start samebits-worker, see samebits fleet");
+  std::vector<std::string> wanted = {run.device()};
+  if (run.device().empty()) wanted = {"cuda", "cpu"};
+  for (const std::string& device : wanted)
+    if (const std::string target = absl::StrCat(model, "@", device); is_offered(target)) return target;
+  const std::string what = run.device().empty() ? "" : absl::StrCat(" on ", run.device());
+  return NoDevice(absl::StrCat(model, "@", run.device()),
+                  synthetic ? absl::StrCat("no worker that runs numerics has registered", what, ", see samebits fleet")
+                            : absl::StrCat("no worker has a model called '", model, "'", what,
+                                           "; start one with samebits-worker --model ", model,
+                                           "=PATH, see samebits fleet"));
+}
+
+class NumericsFinisher : public JobFinisher {
+ public:
+  storage::JobEnd Finish(const storage::JobRecord&, const std::vector<storage::TaskRecord>& tasks) override {
+    storage::JobEnd end;
+    const storage::TaskRecord& task = tasks[0];
+    v1::NumericsResult result;
+    if (task.state == storage::TaskState::kDone && result.ParseFromString(task.result) &&
+        result.result_case() != v1::NumericsResult::RESULT_NOT_SET) {
+      end.result = task.result;
+      return end;
+    }
+    end.state = storage::JobState::kFailed;
+    end.error_code = task.error_code != 0 ? task.error_code : static_cast<int>(absl::StatusCode::kInternal);
+    end.error = task.error.empty() ? "the worker sent no usable result" : task.error;
+    return end;
+  }
+};
+
+}  // namespace
+
+std::vector<std::string> NumericsKinds() {
+  std::vector<std::string> kinds;
+  NumericsRequest request;
+  const google::protobuf::OneofDescriptor* jobs = NumericsRequest::descriptor()->oneof_decl(0);
+  for (int i = 0; i < jobs->field_count(); ++i) {
+    request.GetReflection()->MutableMessage(&request, jobs->field(i));
+    kinds.emplace_back(proto::MethodOf(request));
+  }
+  return kinds;
+}
+
+bool IsNumericsKind(std::string_view kind) {
+  static const auto& kinds = *new std::vector<std::string>(NumericsKinds());
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+bool IsModelName(std::string_view name) {
+  return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
+  });
+}
+
+std::vector<std::string> NumericsTargetsOf(const worker::v1::CreateWorkerSessionRequest& worker,
+                                           const v1::Device& device) {
+  std::vector<std::string> targets;
+  if (!worker.runs_numerics()) return targets;
+  std::vector<std::string> models = {kSynthetic};
+  models.insert(models.end(), worker.models().begin(), worker.models().end());
+  for (const std::string& model : models)
+    for (const std::string& base : TargetsOf(worker.worker(), device)) targets.push_back(absl::StrCat(model, "@", base));
+  return targets;
+}
+
+absl::StatusOr<Submission> MakeNumericsSubmission(const NumericsRequest& request,
+                                                  const std::vector<storage::WorkerRecord>& workers) {
+  if (absl::Status status = proto::CheckRequest(request); !status.ok()) return AsInvalidField(status);
+  const v1::NumericsRun& run = *proto::RunOf(request);
+  for (const absl::Status& status : {CheckScalars(run), CheckModel(request)})
+    if (!status.ok()) return status;
+  const absl::StatusOr<absl::Duration> timeout = TimeoutOf(run);
+  if (!timeout.ok()) return timeout.status();
+  absl::StatusOr<std::string> target = ChooseTarget(run, workers);
+  if (!target.ok()) return target.status();
+  Submission submission;
+  submission.kind = proto::MethodOf(request);
+  submission.request_id = run.request_id();
+  NumericsRequest anonymous = request;
+  proto::MutableRunOf(&anonymous)->clear_request_id();
+  submission.request_digest = ContentDigest(anonymous.SerializeAsString());
+  submission.priority = run.priority();
+  submission.timeout = *timeout;
+  submission.spec = request.SerializeAsString();
+  submission.targets = {*std::move(target)};
+  return submission;
+}
+
+std::unique_ptr<JobFinisher> MakeNumericsFinisher() { return std::make_unique<NumericsFinisher>(); }
+
+}  // namespace samebits::server

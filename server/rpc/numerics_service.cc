@@ -1,0 +1,111 @@
+#include <sstream>
+#include <string>
+
+#include "core/heal/instruction_mix/disassembly.h"
+#include "proto/convert/convert.h"
+#include "samebits/v1/numerics_service.grpc.pb.h"
+#include "server/numerics/numerics.h"
+#include "server/registry/errors.h"
+#include "server/rpc/job_services.h"
+#include "server/rpc/operation_messages.h"
+#include "server/rpc/reply_reactor.h"
+
+namespace samebits::server {
+namespace {
+
+using grpc::CallbackServerContext;
+using grpc::ServerUnaryReactor;
+using v1::NumericsRequest;
+using v1::Operation;
+
+class NumericsService : public v1::NumericsService::CallbackService {
+ public:
+  explicit NumericsService(const JobRpc& rpc) : rpc_(rpc) {}
+
+  ServerUnaryReactor* EvaluateReproducibility(CallbackServerContext* context,
+                                              const v1::EvaluateReproducibilityRequest* request,
+                                              Operation* response) override {
+    return Submit(Method::kEvaluateReproducibility, context, *request, &NumericsRequest::mutable_evaluate, response);
+  }
+  ServerUnaryReactor* AttributeErrors(CallbackServerContext* context, const v1::AttributeErrorsRequest* request,
+                                      Operation* response) override {
+    return Submit(Method::kAttributeErrors, context, *request, &NumericsRequest::mutable_attribute, response);
+  }
+  ServerUnaryReactor* DecomposeErrors(CallbackServerContext* context, const v1::DecomposeErrorsRequest* request,
+                                      Operation* response) override {
+    return Submit(Method::kDecomposeErrors, context, *request, &NumericsRequest::mutable_decompose, response);
+  }
+  ServerUnaryReactor* SweepSignificand(CallbackServerContext* context, const v1::SweepSignificandRequest* request,
+                                       Operation* response) override {
+    return Submit(Method::kSweepSignificand, context, *request, &NumericsRequest::mutable_sweep, response);
+  }
+  ServerUnaryReactor* MeasureQkv(CallbackServerContext* context, const v1::MeasureQkvRequest* request,
+                                 Operation* response) override {
+    return Submit(Method::kMeasureQkv, context, *request, &NumericsRequest::mutable_qkv, response);
+  }
+  ServerUnaryReactor* ChooseSkipPolicy(CallbackServerContext* context, const v1::ChooseSkipPolicyRequest* request,
+                                       Operation* response) override {
+    return Submit(Method::kChooseSkipPolicy, context, *request, &NumericsRequest::mutable_policy, response);
+  }
+  ServerUnaryReactor* MeasureServingCost(CallbackServerContext* context, const v1::MeasureServingCostRequest* request,
+                                         Operation* response) override {
+    return Submit(Method::kMeasureServingCost, context, *request, &NumericsRequest::mutable_serve_cost, response);
+  }
+  ServerUnaryReactor* CountInstructions(CallbackServerContext* context, const v1::CountInstructionsRequest* request,
+                                        v1::CountInstructionsResponse* response) override {
+    return RunOnPool(rpc_, Method::kCountInstructions, context, [request, response](const Identity&) -> absl::Status {
+      std::istringstream text(request->text());
+      heal::MixFilter filter;
+      filter.target = request->target();
+      const absl::StatusOr<heal::DisassemblyMixes> mixes = heal::ReadDisassembly(text, "", filter);
+      if (absl::IsInvalidArgument(mixes.status())) return InvalidField("text", std::string(mixes.status().message()));
+      if (!mixes.ok()) return mixes.status();
+      for (const heal::KernelMix& kernel : mixes->kernels) Fill(kernel, response->add_kernels());
+      return absl::OkStatus();
+    });
+  }
+
+ private:
+  static void Fill(const heal::KernelMix& kernel, v1::CountInstructionsResponse::Kernel* out) {
+    proto::SetText(kernel.kernel, out->mutable_kernel());
+    proto::SetText(heal::ReadableName(kernel.kernel), out->mutable_readable_name());
+    out->set_target(kernel.target);
+    out->set_instructions(kernel.instructions);
+    out->set_arithmetic(kernel.Arithmetic());
+    out->set_conversions(kernel.Of(heal::InstructionClass::kConversion));
+    for (const auto& [key, count] : kernel.opcodes) {
+      v1::CountInstructionsResponse::Opcode* opcode = out->add_opcodes();
+      proto::SetText(key.first, opcode->mutable_opcode());
+      opcode->set_instruction_class(NameOf(key.second));
+      opcode->set_count(count);
+    }
+  }
+
+  template <typename Request>
+  ServerUnaryReactor* Submit(Method method, CallbackServerContext* context, const Request& request,
+                             Request* (NumericsRequest::*place)(), Operation* response) {
+    return RunOnPool(rpc_, method, context, [this, &request, place, response](const Identity& identity) -> absl::Status {
+      NumericsRequest job;
+      *(job.*place)() = request;
+      const auto workers = rpc_.dispatcher->ListWorkers();
+      if (!workers.ok()) return workers.status();
+      absl::StatusOr<Submission> submission = MakeNumericsSubmission(job, *workers);
+      if (!submission.ok()) return submission.status();
+      submission->principal = identity.principal;
+      const absl::StatusOr<storage::JobRecord> record = rpc_.dispatcher->Submit(*submission);
+      if (!record.ok()) return record.status();
+      const absl::StatusOr<JobView> view = rpc_.dispatcher->Get(record->id);
+      if (!view.ok()) return view.status();
+      ToMessage(*view, response);
+      return absl::OkStatus();
+    }, [response] { return response->name(); });
+  }
+
+  const JobRpc rpc_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeNumericsService(const JobRpc& rpc) { return std::make_unique<NumericsService>(rpc); }
+
+}  // namespace samebits::server

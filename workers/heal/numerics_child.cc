@@ -1,0 +1,105 @@
+#include <malloc.h>
+#include <unistd.h>
+
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/time/clock.h"
+#include "core/heal/jobs/job.h"
+#include "core/heal/model/checkpoint.h"
+#include "proto/convert/numerics/numerics.h"
+#include "workers/heal/backend/backend.h"
+#include "workers/heal/numerics_task.h"
+#include "workers/runner/child_streams.h"
+#include "workers/runner/process.h"
+
+namespace samebits::workers {
+namespace {
+
+using Leased = worker::v1::UpdateWorkerSessionResponse::Leased;
+
+constexpr absl::Duration kReportInterval = absl::Milliseconds(100);
+
+// Tells the parent. The parent ends this process to cancel.
+class FrameEvents : public heal::JobEvents {
+ public:
+  absl::Status OnUnit(int64_t index, const std::string& record) override {
+    worker::v1::TaskUnit unit;
+    unit.set_index(static_cast<uint32_t>(index));
+    unit.set_body(record);
+    Send(Frame::kUnit, unit.SerializeAsString());
+    return absl::OkStatus();
+  }
+  void OnProgress(int64_t done, int64_t total, const std::string&) override {
+    const absl::Time now = absl::Now();
+    if (done == done_ && now - last_ < kReportInterval) return;
+    done_ = done;
+    last_ = now;
+    worker::v1::TaskProgress progress;
+    progress.set_done(static_cast<uint64_t>(done));
+    progress.set_total(static_cast<uint64_t>(total));
+    Send(Frame::kProgress, progress.SerializeAsString());
+  }
+
+ private:
+  int64_t done_ = -1;
+  absl::Time last_ = absl::InfinitePast();
+};
+
+absl::StatusOr<v1::NumericsResult> Compute(const std::string& device, const std::string& path, const Leased& lease) {
+  const v1::NumericsRequest& request = lease.numerics().request();
+  const v1::NumericsRun* run = proto::RunOf(request);
+  if (run == nullptr) return absl::InvalidArgumentError("the request holds no job");
+  // The worker chose the path; a name that it did not map is synthetic.
+  const auto checkpoint = path.empty() ? heal::OpenCheckpoint(run->model()) : heal::LoadCheckpoint(path);
+  if (!checkpoint.ok()) return checkpoint.status();
+  const absl::StatusOr<heal::JobSpec> spec = proto::SpecFromProto(request, (*checkpoint)->shape());
+  if (!spec.ok()) return spec.status();
+  const auto backend = OpenBackend(*checkpoint, device);
+  if (!backend.ok()) return backend.status();
+  heal::Records done;
+  for (const worker::v1::TaskUnit& unit : lease.units()) done[unit.index()] = unit.body();
+  FrameEvents events;
+  const absl::StatusOr<heal::JobResult> result = heal::RunJob(*spec, **backend, done, events);
+  if (!result.ok()) return result.status();
+  v1::NumericsResult message;
+  message.set_model(run->model());
+  message.set_engine((*backend)->Describe());
+  proto::ResultToProto(*result, &message);
+  return message;
+}
+
+int Run(const std::string& device, const std::string& path) {
+  std::string bytes;
+  Leased lease;
+  if (!ReadRequest(&bytes) || !lease.ParseFromString(bytes)) return 2;
+  bytes.clear();
+  const absl::StatusOr<v1::NumericsResult> result = Compute(device, path, lease);
+  if (!result.ok()) {
+    SendError(result.status());
+  } else {
+    Send(Frame::kResult, result->SerializeAsString());
+    Send(Frame::kEnd, "");
+  }
+  if (!device.starts_with("cpu")) _exit(0);  // the driver's teardown may hang after a fault
+  return 0;
+}
+
+}  // namespace
+
+int NumericsChildMain(int argc, char** argv) {
+  uint64_t memory_bytes = 0;
+  if (argc != 5 || !absl::SimpleAtoi(argv[3], &memory_bytes)) return 2;
+  mallopt(M_ARENA_MAX, 2);  // arenas of many threads would use up the address space
+  Confine(std::string(argv[2]).starts_with("cpu"), memory_bytes);
+  try {
+    return Run(argv[2], argv[4]);
+  } catch (const std::bad_alloc&) {
+    return kOutOfMemoryExit;
+  }
+}
+
+}  // namespace samebits::workers
