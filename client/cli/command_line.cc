@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/cli/command_builder.h"
 #include "client/cli/help_text.h"
 #include "client/cli/shell_text.h"
 #include "client/cli/version.h"
@@ -18,22 +19,6 @@ namespace samebits::cli {
 namespace {
 
 using launch::LaunchSpec;
-
-// Launch flags as written, before they are parsed.
-struct LaunchFlags {
-  std::string prefix;  // "--", "--a-" or "--b-"
-  std::string entry, block, grid;
-  std::optional<uint32_t> shared;
-  std::vector<std::string> args, outputs;
-};
-
-struct Builder {
-  CommandLine line;
-  std::map<const CLI::App*, Command> commands;
-  LaunchFlags common{"--"}, sides[2] = {{"--a-"}, {"--b-"}};
-  std::string format;
-  std::vector<std::string> buffers;
-};
 
 // `group` "" hides the flags from help.
 void AddLaunchFlags(CLI::App* app, LaunchFlags* flags, const std::string& group) {
@@ -75,58 +60,12 @@ absl::StatusOr<LaunchSpec> ToSpec(const LaunchFlags& flags) {
   return spec;
 }
 
-// An option that takes one of a few words.
-void AddChoice(CLI::App* app, const char* name, std::string* value, std::vector<std::string> words, const char* what) {
-  std::string type = absl::StrJoin(words, "|");
-  app->add_option(name, *value, what)->check(CLI::IsMember(std::move(words)).description(""))->type_name(type);
-}
-
-template <typename Number>
-void AddSeconds(CLI::App* app, const char* name, Number* value, const char* what) {
-  app->add_option(name, *value, what)->check(CLI::Range(0.0, 86400.0).description(""))->type_name("SECONDS");
-}
-
-template <typename Number>
-void AddThreads(CLI::App* app, const char* name, Number* value, const char* what) {
-  app->add_option(name, *value, what)->check(CLI::Range(1, 1024).description(""))->type_name("N");
-}
-
-// Taken before and after the command's name alike.
-void AddCommonOptions(CLI::App* app, Builder* b) {
-  CommandLine& line = b->line;
-  app->add_option("--server", line.server, "Server to ask; default $SAMEBITS_SERVER, else 127.0.0.1:7433")
-      ->type_name("HOST:PORT");
-  const auto file = [&](const char* name, std::string& value, const char* variable, const char* what) {
-    app->add_option(name, value, what)->envname(variable)->type_name("FILE");
-  };
-  file("--tls-ca", line.tls_ca, "SAMEBITS_TLS_CA", "Certificates that sign the server's; encrypts the connection");
-  file("--tls-cert", line.tls_cert, "SAMEBITS_TLS_CERT", "Certificate of this client");
-  file("--tls-key", line.tls_key, "SAMEBITS_TLS_KEY", "Its key");
-  file("--token-file", line.token_file, "SAMEBITS_TOKEN_FILE", "Holds the token that the server asks for");
-  app->add_flag("--token-over-plaintext", line.token_over_plaintext,
-                "Send the token without encryption to another machine");
-  app->add_flag("--local", line.local, "Check in this process, without a server");
-  AddChoice(app, "--format", &b->format, {"human", "json"}, "Form of the answer");
-  AddChoice(app, "--color", &line.color, {"auto", "always", "never"}, "Colour; auto: on a terminal, NO_COLOR obeyed");
-  app->add_flag("-q,--quiet", line.quiet, "No progress on standard error");
-  app->add_flag("-v,--verbose", line.verbose, "A line for each kernel on standard error, as it is decided");
-  AddSeconds(app, "--timeout", &line.timeout_seconds, "Longest wait for one call to the server");
-}
-
 void AddCheckOptions(CLI::App* app, CommandLine* line) {
   app->add_flag("--ignore-signed-zero", line->ignore_signed_zero, "Count +0 and -0 as the same value");
   app->add_flag("--strict-contraction", line->strict_contraction,
                 "UNKNOWN, not an assumption, where the assembler may fuse a multiplication into an addition");
   app->add_flag("--symbolic", line->symbolic,
                 "For all sizes: withhold the grid and scalar arguments, even where the launch gives them");
-}
-
-CLI::App* AddCommand(CLI::App* app, Builder* b, Command command, const char* name, const char* summary,
-                     std::string footer) {
-  CLI::App* sub = app->add_subcommand(name, summary);
-  sub->footer("\n" + std::move(footer));
-  b->commands[sub] = command;
-  return sub;
 }
 
 // A command that takes kernels with their launches.
@@ -483,6 +422,7 @@ void AddCommands(CLI::App* app, Builder* b) {
   AddVerify(app, b);
   AddJobCommands(app, b);
   AddToken(app, b);
+  AddHeal(app, b);
   AddGemm(app, b);
   AddProfileCommands(app, b);
   AddCi(app, b);

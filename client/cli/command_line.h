@@ -46,6 +46,14 @@ enum class Command : uint8_t {
   kFsck,
   kFleetEnrol,
   kToken,
+  kHealEvaluate,
+  kHealAttribute,
+  kHealDecompose,
+  kHealSweep,
+  kHealQkv,
+  kHealPolicy,
+  kHealServeCost,
+  kHealInstructionMix,
 };
 enum class Format : uint8_t { kHuman, kJson };
 
@@ -77,6 +85,26 @@ struct JobOptions {
   std::vector<std::string> names;              // operations, reproducers or workers
   std::string role, principal;                 // of token
   double hours = 0;                            // of token and fleet enrol; 0: never; the server's default
+};
+
+// Options of the commands `heal ...`; numbers that are 0 and texts that are empty keep the job's defaults.
+struct HealOptions {
+  std::string model, prompts, synthetic_prompts;  // a file; COUNTxLENGTH[:SEED]
+  int limit = 0;                                  // the first prompts of the file
+  std::string device, journal, output;            // file of finished parts; folder for files
+  std::string anchor;
+  int max_new_tokens = 0, slots = 0, rows = 0, used_prompts = 0;
+  std::vector<std::string> configurations, schedules;
+  std::string configuration, variant, baseline;
+  bool skip_mse = false, skip_flips = false;
+  int fitted_rows = 0, least_bits = 0, most_bits = 0, most_skipped = 0;
+  std::optional<double> tolerated_rate;
+  double budget = 0;
+  std::vector<int> batches, contexts;
+  int rounds = 0, warmup_steps = 0, steps = 0;
+  std::vector<std::string> files;  // of instruction-mix
+  std::string target, match, group;
+  bool all_kernels = false;
 };
 
 // Options of the commands `gemm ...` and `profile ...`.
@@ -139,6 +167,7 @@ struct CommandLine {
   JobOptions job;
   MaintenanceOptions maintenance;
   GemmOptions gemm;
+  HealOptions heal;
   CiOptions ci;
   std::string shell;  // of `completion`: "bash" or "zsh"
 };

@@ -50,6 +50,16 @@ ExitCode Dispatch(const CommandLine& line) {
       return RunFleetEnrol(line);
     case Command::kToken:
       return RunToken(line);
+    case Command::kHealEvaluate:
+    case Command::kHealAttribute:
+    case Command::kHealDecompose:
+    case Command::kHealSweep:
+    case Command::kHealQkv:
+    case Command::kHealPolicy:
+    case Command::kHealServeCost:
+      return RunHeal(line);
+    case Command::kHealInstructionMix:
+      return RunHealInstructionMix(line);
     case Command::kGemmCheckVectors:
       return RunGemmCheckVectors(line);
     case Command::kGemmDescribe:

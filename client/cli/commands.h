@@ -34,6 +34,8 @@ ExitCode RunBackup(const CommandLine& line);
 ExitCode RunRestore(const CommandLine& line);
 ExitCode RunFsck(const CommandLine& line);
 ExitCode RunVersion(const CommandLine& line);
+ExitCode RunHeal(const CommandLine& line);  // evaluate to serve-cost
+ExitCode RunHealInstructionMix(const CommandLine& line);
 ExitCode RunGemmCheckVectors(const CommandLine& line);
 ExitCode RunGemmDescribe(const CommandLine& line);
 ExitCode RunGemmEmulate(const CommandLine& line);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "client/cli/commands.h"
+#include "client/cli/heal_report.h"
 #include "client/cli/job_connection.h"
 #include "client/cli/job_report.h"
 #include "client/cli/kernel_message.h"
@@ -47,19 +48,8 @@ void PrintOperation(const CommandLine& line, const Operation& operation) {
   const Layout layout = OutputLayout(line);
   std::string text = HumanOperation(operation, layout);
   if (operation.has_verify_kernels()) text += HumanVerification(operation.verify_kernels(), layout);
+  if (operation.has_numerics()) text += HumanNumerics(operation.numerics(), layout);
   PrintMessage(line, operation, text);
-}
-
-absl::StatusOr<Operation> WatchWithProgress(const CommandLine& line, JobClient& client, const std::string& name) {
-  Progress progress(1, line.quiet, line.verbose, "steps");
-  return client.Watch(name, [&](const Operation& operation) {
-    uint64_t done = 0, total = 0;
-    for (const Operation::Task& task : operation.tasks()) {
-      done += task.done();
-      total += task.total();
-    }
-    if (total != 0) progress.Set(done, total);
-  });
 }
 
 // The request's buffers are those of all kernels together.
@@ -96,12 +86,6 @@ void CollectBuffers(const checker::Launch& launch, std::set<std::string>* names)
     if (argument.kind != checker::Argument::Kind::kPointer) continue;
     names->insert(argument.buffer.empty() ? absl::StrCat(i) : argument.buffer);
   }
-}
-
-// Makes a repeated call harmless.
-std::string NewRequestId() {
-  std::random_device device;
-  return absl::StrFormat("cli-%08x%08x%08x", device(), device(), device());
 }
 
 absl::StatusOr<v1::VerifyKernelsRequest> MakeRequest(const CommandLine& line) {
@@ -141,7 +125,7 @@ absl::StatusOr<v1::VerifyKernelsRequest> MakeRequest(const CommandLine& line) {
 
 absl::StatusOr<Operation> HandleJob(const CommandLine& line, JobClient& client, const std::string& name) {
   if (line.job.cancel) return client.CancelOperation(name);
-  if (line.job.watch) return WatchWithProgress(line, client, name);
+  if (line.job.watch) return WatchWithProgress(line, client, name, "steps");
   return client.GetOperation(name);
 }
 
@@ -164,6 +148,24 @@ ExitCode ListJobs(const CommandLine& line, JobClient& client) {
 
 absl::StatusOr<std::unique_ptr<JobClient>> ConnectJobClient(const CommandLine& line) { return Connect(line); }
 
+absl::StatusOr<Operation> WatchWithProgress(const CommandLine& line, JobClient& client, const std::string& name,
+                                            const char* unit) {
+  Progress progress(1, line.quiet, line.verbose, unit);
+  return client.Watch(name, [&](const Operation& operation) {
+    uint64_t done = 0, total = 0;
+    for (const Operation::Task& task : operation.tasks()) {
+      done += task.done();
+      total += task.total();
+    }
+    if (total != 0) progress.Set(done, total);
+  });
+}
+
+std::string NewRequestId() {
+  std::random_device device;
+  return absl::StrFormat("cli-%08x%08x%08x", device(), device(), device());
+}
+
 ExitCode RunVerify(const CommandLine& line) {
   const absl::StatusOr<v1::VerifyKernelsRequest> request = MakeRequest(line);
   if (!request.ok()) return ReportError(line, request.status());
@@ -175,7 +177,7 @@ ExitCode RunVerify(const CommandLine& line) {
     PrintMessage(line, *operation, operation->name() + "\n");
     return ExitCode::kEquivalent;
   }
-  operation = WatchWithProgress(line, **client, operation->name());
+  operation = WatchWithProgress(line, **client, operation->name(), "steps");
   if (!operation.ok()) return ReportError(line, operation.status());
   if (!operation->has_verify_kernels()) {
     PrintOperation(line, *operation);

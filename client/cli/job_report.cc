@@ -160,8 +160,10 @@ std::string HumanWorker(const v1::Worker& worker, const Layout& layout) {
   const bool online = worker.state() == v1::Worker::ONLINE;
   std::string out = absl::StrCat(online ? layout.style.Green("ONLINE ") : layout.style.Red("OFFLINE"), "  ",
                                  layout.style.Bold(worker.name()), worker.draining() ? "  draining" : "",
-                                 worker.runs_submitted_kernels() ? "" : "  runs no submitted kernels", "  ",
+                                 worker.runs_submitted_kernels() ? "" : "  runs no submitted kernels",
+                                 worker.runs_numerics() ? "" : "  runs no numerics", "  ",
                                  layout.style.Dim(absl::StrCat("version ", OneLine(worker.version()))), "\n");
+  if (!worker.models().empty()) absl::StrAppend(&out, "    models: ", OneLine(absl::StrJoin(worker.models(), " ")), "\n");
   for (const v1::Device& device : worker.devices()) {
     absl::StrAppend(&out, "    ", device.index(), "  ", DeviceText(device));
     if (device.multiprocessors() != 0) absl::StrAppend(&out, ", ", device.multiprocessors(), " SMs");

@@ -81,6 +81,23 @@ std::string Folder::Write(const std::string& name, const std::string& content) c
   return path;
 }
 
+SamebitsProcess::SamebitsProcess(const std::vector<std::string>& arguments) {
+  streams_.Write("in", "");
+  pid_ = Spawn(arguments, streams_.path());
+}
+
+bool SamebitsProcess::Running() {
+  if (pid_ > 0 && waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1;
+  return pid_ > 0;
+}
+
+void SamebitsProcess::Kill() {
+  if (pid_ <= 0) return;
+  kill(pid_, SIGKILL);
+  Wait(pid_);
+  pid_ = -1;
+}
+
 ServerProcess::ServerProcess(const std::string& folder, const std::vector<std::string>& more) {
   streams_.Write("in", "");
   std::vector<std::string> words = {"serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--data", folder};
@@ -127,6 +144,11 @@ std::string WorkerProcess::log() const { return ReadAll(streams_.path() + "/out"
 int WorkerProcess::Stop() {
   kill(pid_, SIGTERM);
   return Await();
+}
+
+void WorkerProcess::Kill() {
+  kill(pid_, SIGKILL);
+  Await();
 }
 
 int WorkerProcess::Await() {

@@ -33,6 +33,21 @@ class Folder {
   std::string path_;
 };
 
+// The program under way, killed with the object.
+class SamebitsProcess {
+ public:
+  explicit SamebitsProcess(const std::vector<std::string>& arguments);
+  ~SamebitsProcess() { Kill(); }
+  SamebitsProcess(const SamebitsProcess&) = delete;
+  SamebitsProcess& operator=(const SamebitsProcess&) = delete;
+  bool Running();
+  void Kill();  // SIGKILL
+
+ private:
+  const Folder streams_;
+  pid_t pid_ = -1;
+};
+
 // A server on free ports of loopback, stopped with the object.
 class ServerProcess {
  public:
@@ -69,6 +84,8 @@ class WorkerProcess {
   WorkerProcess& operator=(const WorkerProcess&) = delete;
   // SIGTERM; the exit code.
   int Stop();
+  // SIGKILL; its child processes die with it.
+  void Kill();
   // Waits until it ends by itself; the exit code.
   int Await();
   // Both its streams so far.

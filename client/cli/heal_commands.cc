@@ -1,0 +1,124 @@
+// The commands `heal evaluate` to `heal serve-cost`, in this process or on a worker of a server.
+
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/commands.h"
+#include "client/cli/heal_journal.h"
+#include "client/cli/heal_report.h"
+#include "client/cli/heal_request.h"
+#include "client/cli/job_connection.h"
+#include "client/cli/job_report.h"
+#include "client/cli/progress.h"
+#include "client/render/heal_figures.h"
+#include "core/heal/jobs/job.h"
+#include "core/heal/model/checkpoint.h"
+#include "proto/convert/numerics/numerics.h"
+#include "workers/heal/backend/backend.h"
+
+namespace samebits::cli {
+namespace {
+
+using v1::NumericsResult;
+using v1::Operation;
+
+class LocalEvents : public heal::JobEvents {
+ public:
+  LocalEvents(const CommandLine& line, HealJournal* journal)
+      : journal_(journal), progress_(1, line.quiet, line.verbose, "parts") {}
+  absl::Status OnUnit(int64_t index, const std::string& record) override {
+    return journal_ == nullptr ? absl::OkStatus() : journal_->Add(index, record);
+  }
+  void OnProgress(int64_t done, int64_t total, const std::string&) override {
+    progress_.Set(static_cast<size_t>(done), static_cast<size_t>(total));
+  }
+
+ private:
+  HealJournal* const journal_;  // may be null
+  Progress progress_;
+};
+
+absl::StatusOr<NumericsResult> RunLocally(const CommandLine& line, const v1::NumericsRequest& request) {
+  const HealOptions& o = line.heal;
+  const auto checkpoint = heal::OpenCheckpoint(o.model);
+  if (!checkpoint.ok()) return checkpoint.status();
+  const absl::StatusOr<heal::JobSpec> spec = proto::SpecFromProto(request, (*checkpoint)->shape());
+  if (!spec.ok()) return spec.status();
+  const auto backend = workers::OpenBackend(*checkpoint, o.device.empty() ? "cpu" : o.device);
+  if (!backend.ok()) return backend.status();
+  NumericsResult result;
+  result.set_model(o.model);
+  result.set_engine((*backend)->Describe());
+  std::unique_ptr<HealJournal> journal;
+  if (!o.journal.empty()) {
+    auto opened = HealJournal::Open(o.journal, absl::StrCat(request.SerializeAsString(), "\n", result.engine()));
+    if (!opened.ok()) return opened.status();
+    journal = *std::move(opened);
+  }
+  LocalEvents events(line, journal.get());
+  const absl::StatusOr<heal::JobResult> computed =
+      heal::RunJob(*spec, **backend, journal == nullptr ? heal::Records() : journal->records(), events);
+  if (!computed.ok()) return computed.status();
+  proto::ResultToProto(*computed, &result);
+  return result;
+}
+
+// What --output asks for; nothing without it.
+absl::Status WriteFiles(const CommandLine& line, const NumericsResult& result) {
+  if (line.heal.output.empty()) return absl::OkStatus();
+  const std::filesystem::path folder = line.heal.output;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return absl::InvalidArgumentError(absl::StrCat("--output ", line.heal.output, ": ", error.message()));
+  std::vector<std::pair<std::string, std::string>> files;
+  if (const auto read = proto::ResultFromProto(result); read.ok())
+    files.emplace_back("figure.svg", render::HealFigure(*read));
+  files.emplace_back("result.json", JsonMessage(result) + "\n");
+  files.emplace_back("table.txt", HumanNumerics(result, {Style(false), 200}));
+  for (const auto& [name, text] : files)
+    if (absl::Status status = WriteFile((folder / name).string(), text); !status.ok()) return status;
+  return absl::OkStatus();
+}
+
+ExitCode Show(const CommandLine& line, const NumericsResult& result) {
+  if (absl::Status status = WriteFiles(line, result); !status.ok()) return ReportError(line, status);
+  if (FormatOf(line) == Format::kJson) {
+    PrintLine(JsonMessage(result));
+  } else {
+    PrintText(HumanNumerics(result, OutputLayout(line)));
+  }
+  return ExitCode::kEquivalent;
+}
+
+ExitCode RunOnServer(const CommandLine& line, const v1::NumericsRequest& request) {
+  const absl::StatusOr<std::unique_ptr<client::JobClient>> client = ConnectJobClient(line);
+  if (!client.ok()) return ReportError(line, client.status());
+  absl::StatusOr<Operation> operation = (*client)->SubmitNumerics(request);
+  if (!operation.ok()) return ReportError(line, operation.status());
+  if (line.job.no_wait) {
+    PrintLine(FormatOf(line) == Format::kJson ? JsonMessage(*operation) : operation->name());
+    return ExitCode::kEquivalent;
+  }
+  operation = WatchWithProgress(line, **client, operation->name(), "parts");
+  if (!operation.ok()) return ReportError(line, operation.status());
+  if (operation->has_numerics()) return Show(line, operation->numerics());
+  return ReportError(line, absl::Status(static_cast<absl::StatusCode>(operation->error().code()),
+                                        absl::StrCat(operation->name(), ": ", operation->error().message())));
+}
+
+}  // namespace
+
+ExitCode RunHeal(const CommandLine& line) {
+  if (!line.heal.journal.empty() && !line.local)
+    return ReportError(line, absl::InvalidArgumentError("--resume goes with --local: the server keeps what its workers finished"));
+  const absl::StatusOr<v1::NumericsRequest> request = MakeHealRequest(line);
+  if (!request.ok()) return ReportError(line, request.status());
+  if (!line.local) return RunOnServer(line, *request);
+  const absl::StatusOr<NumericsResult> result = RunLocally(line, *request);
+  return result.ok() ? Show(line, *result) : ReportError(line, result.status());
+}
+
+}  // namespace samebits::cli

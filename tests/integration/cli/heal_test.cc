@@ -1,0 +1,218 @@
+// heal: jobs of numerics in the program itself, and on workers of a server, which may be killed.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "tests/integration/cli/program.h"
+#include "tests/support/http_get.h"
+
+namespace samebits::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+std::vector<std::string> Joined(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::vector<std::string> Job(const std::string& name, const std::vector<std::string>& more = {}) {
+  return Joined({"heal", name, "--model", "synthetic:tiny:7", "--synthetic-prompts", "4x12:3", "--max-new-tokens", "6",
+                 "--slots", "2", "--rows", "32", "--json", "--quiet"},
+                more);
+}
+
+// A job of many short units.
+std::vector<std::string> LongJob(const std::vector<std::string>& more) {
+  return Joined({"heal", "sweep", "--model", "synthetic:tiny:7", "--synthetic-prompts", "10x24:3", "--max-new-tokens", "32",
+                 "--slots", "4", "--rows", "64", "--json", "--quiet"},
+                more);
+}
+
+// What it finds where nothing disturbs it.
+const std::string& Undisturbed() {
+  static const auto& found = *new Outcome(RunSamebits(LongJob({"--local"})));
+  EXPECT_EQ(found.exit_code, 0) << found.err;
+  return found.out;
+}
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream content;
+  content << in.rdbuf();
+  return content.str();
+}
+
+void Pause() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
+
+class HealTest : public ::testing::Test {
+ protected:
+  Outcome Ask(const std::vector<std::string>& words) { return RunSamebits(Joined(words, {"--server", server_.address()})); }
+  Json Task(const std::string& operation) { return Json::parse(Ask({"jobs", operation, "--format", "json"}).out)["tasks"][0]; }
+
+  const Folder data_, files_;
+  ServerProcess server_{data_.path(), {"--lease-seconds", "1"}};
+};
+
+TEST_F(HealTest, EveryJobRunsByOneCommandAndAWorkerFindsTheSame) {
+  WorkerProcess worker(server_.address(), "w");
+  const std::pair<const char*, std::vector<std::string>> jobs[] = {
+      {"evaluate", {"--configurations", "bf16,heal+", "--schedules", "fixed,reversed"}},
+      {"attribute", {"--configurations", "bf16", "--fitted-rows", "16"}},
+      {"decompose", {"--configuration", "fp16", "--use-prompts", "2"}},
+      {"sweep", {"--least-bits", "6", "--most-bits", "8", "--baselines", "bf16"}},
+      {"qkv", {"--configurations", "fp32", "--use-prompts", "2"}},
+      {"policy", {"--variant", "heal-full", "--use-prompts", "2"}},
+  };
+  for (const auto& [name, options] : jobs) {
+    const std::string folder = files_.path() + "/" + name;
+    const Outcome here = RunSamebits(Joined(Job(name, options), {"--local", "--output", folder}));
+    ASSERT_EQ(here.exit_code, 0) << name << ": " << here.err;
+    const Outcome there = Ask(Job(name, options));
+    ASSERT_EQ(there.exit_code, 0) << name << ": " << there.err;
+    EXPECT_EQ(Json::parse(here.out), Json::parse(there.out)) << name;
+    EXPECT_EQ(Json::parse(ReadAll(folder + "/result.json")), Json::parse(here.out));
+    EXPECT_THAT(ReadAll(folder + "/figure.svg"), HasSubstr("<svg"));
+    EXPECT_THAT(ReadAll(folder + "/table.txt"), AllOf(HasSubstr("model synthetic:tiny:7"), HasSubstr("anchor fp32")));
+  }
+  EXPECT_EQ(worker.Stop(), 0);
+}
+
+TEST_F(HealTest, TablesAndJobsShowTheResult) {
+  WorkerProcess worker(server_.address(), "w");
+  std::vector<std::string> words = Job("evaluate", {"--configurations", "bf16,heal-base", "--format", "human"});
+  words.erase(std::find(words.begin(), words.end(), "--json"));
+  const Outcome table = Ask(words);
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out, AllOf(HasSubstr("CPU reference"), HasSubstr("final hidden MSE"), HasSubstr("heal-base")));
+  words.push_back("--no-wait");
+  const Outcome started = Ask(words);
+  ASSERT_EQ(started.exit_code, 0) << started.err;
+  const std::string name = started.out.substr(0, started.out.find('\n'));
+  const Outcome watched = Ask({"jobs", name, "--watch"});
+  EXPECT_THAT(watched.out, AllOf(HasSubstr("SUCCEEDED"), HasSubstr("EvaluateReproducibility"), HasSubstr("final hidden MSE")));
+  EXPECT_EQ(Ask({"jobs", name, "--delete"}).exit_code, 0);
+  const Outcome fsck = RunSamebits({"fsck", "--data", data_.path()});
+  EXPECT_EQ(fsck.exit_code, 0) << fsck.out;
+}
+
+TEST_F(HealTest, AnotherWorkerGoesOnWhereOneWasKilled) {
+  WorkerProcess first(server_.address(), "first");
+  const Outcome started = Ask(LongJob({"--no-wait"}));
+  ASSERT_EQ(started.exit_code, 0) << started.err;
+  const std::string name = Json::parse(started.out)["name"];
+  uint64_t done = 0, total = 0;
+  while (done < 3) {
+    const Json task = Task(name);
+    ASSERT_NE(task["state"], "SUCCEEDED") << "the job is too short to be killed";
+    done = std::stoull(task["done"].get<std::string>());
+    total = std::stoull(task["total"].get<std::string>());
+    Pause();
+  }
+  ASSERT_LT(done, total);
+  first.Kill();
+  WorkerProcess second(server_.address(), "second");
+  ASSERT_EQ(Ask({"jobs", name, "--watch", "--quiet"}).exit_code, 0);
+  const Json operation = Json::parse(Ask({"jobs", name, "--format", "json"}).out);
+  EXPECT_EQ(operation["state"], "SUCCEEDED");
+  EXPECT_EQ(operation["tasks"][0]["worker"], "second");
+  EXPECT_EQ(operation["tasks"][0]["attempt"], 2);
+  EXPECT_EQ(operation["numerics"], Json::parse(Undisturbed()));
+  // What the first worker had finished was not done again.
+  const std::string metrics = HttpGet(server_.metrics(), "/metrics");
+  const size_t at = metrics.find("\nsamebits_task_units_total ");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_LE(std::stod(metrics.substr(at + 27)), static_cast<double>(total));
+  EXPECT_GE(std::stod(metrics.substr(at + 27)), 3);
+}
+
+TEST_F(HealTest, ALocalRunThatWasKilledGoesOn) {
+  const std::string journal = files_.path() + "/journal";
+  const auto units = [&] {
+    size_t count = 0;
+    const std::string text = ReadAll(journal);
+    for (size_t at = 0; (at = text.find("\nunit ", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  {
+    SamebitsProcess run(LongJob({"--local", "--resume", journal}));
+    while (units() < 4) {
+      ASSERT_TRUE(run.Running()) << "the job is too short to be killed";
+      Pause();
+    }
+    run.Kill();
+  }
+  const std::string before = ReadAll(journal);
+  const size_t kept = before.rfind("\nunit ");  // the last one may have been cut off
+  const Outcome resumed = RunSamebits(LongJob({"--local", "--resume", journal}));
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(resumed.out, Undisturbed());
+  EXPECT_EQ(ReadAll(journal).substr(0, kept), before.substr(0, kept));
+  const Outcome other = RunSamebits(LongJob({"--local", "--resume", journal, "--anchor", "tf32"}));
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.err, HasSubstr("another job"));
+}
+
+TEST_F(HealTest, BadRequestsSayWhatIsWrong) {
+  const auto expect = [](const Outcome& outcome, const std::string& words) {
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(words));
+  };
+  expect(Ask(Job("evaluate")), "start samebits-worker");
+  const std::string truncated = files_.Write("bad.gguf", "GGUF\x03");
+  WorkerProcess worker(server_.address(), "w", {"--model", "bad=" + truncated});
+  EXPECT_THAT(Ask({"fleet"}).out, HasSubstr("models: bad"));
+  for (const bool local : {true, false}) {
+    const auto run = [&](const std::vector<std::string>& words) {
+      return local ? RunSamebits(Joined(words, {"--local"})) : Ask(words);
+    };
+    expect(run(Job("evaluate", {"--configurations", "bf17"})), "bf17");
+    expect(run(Job("evaluate", {"--anchor", "heal++:99"})), "99");
+    expect(run(Job("evaluate", {"--schedules", "random"})), "random");
+    expect(run(Job("policy", {"--use-prompts", "100"})), "prompts");
+    expect(run({"heal", "evaluate", "--model", "synthetic:huge", "--synthetic-prompts", "1x4"}), "tiny");
+    expect(run({"heal", "evaluate", "--model", "synthetic:tiny"}), "--prompts");
+    expect(run({"heal", "evaluate", "--model", "synthetic:tiny", "--synthetic-prompts", "4by4"}), "COUNTxLENGTH");
+    expect(run({"heal", "evaluate", "--model", "synthetic:tiny", "--prompts", "/nowhere.jsonl"}), "/nowhere.jsonl");
+    const std::string file = files_.Write("bad.jsonl", "{\"format\": \"samebits-prompts/1\", \"stop_tokens\": []}\n{\"id\": \"a\"}\n");
+    expect(run({"heal", "evaluate", "--model", "synthetic:tiny", "--prompts", file}), "line 2");
+  }
+  const std::vector<std::string> asking = {"--synthetic-prompts", "1x4"};
+  expect(RunSamebits(Joined({"heal", "evaluate", "--local", "--model", truncated}, asking)), "bad.gguf");
+  expect(Ask(Joined({"heal", "evaluate", "--model", "bad"}, asking)), "bad.gguf");
+  expect(Ask(Joined({"heal", "evaluate", "--model", "other"}, asking)), "--model other=PATH");
+  expect(Ask(Joined({"heal", "evaluate", "--model", truncated}, asking)), "workers read no other files");
+  expect(Ask(Job("evaluate", {"--device", "cuda"})), "cuda");
+  expect(Ask(Job("evaluate", {"--resume", files_.path() + "/j"})), "--local");
+  expect(RunSamebits(Job("evaluate", {"--local", "--device", "tpu"})), "tpu");
+  const Outcome cost = RunSamebits({"heal", "serve-cost", "--local", "--model", "synthetic:tiny", "--batches", "0"});
+  expect(cost, "batches");
+}
+
+TEST(HealInstructionMixTest, CountsATextOfADisassembler) {
+  const std::string text = SAMEBITS_SOURCE_DIR "/tests/unit/core/heal/instruction_mix/fixtures/cuobjdump_sm_80.txt";
+  const Outcome table = RunSamebits({"heal", "instruction-mix", text});
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("HMMA.16816.F32"));
+  const Json counts = Json::parse(RunSamebits({"heal", "instruction-mix", text, "--json", "--kernels"}).out);
+  EXPECT_FALSE(counts["rows"].empty());
+  EXPECT_FALSE(counts["kernels"].empty());
+  const Outcome none = RunSamebits({"heal", "instruction-mix", text, "--match", "no_such_kernel"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_EQ(RunSamebits({"heal", "instruction-mix", "/nowhere.cubin"}).exit_code, 2);
+  EXPECT_EQ(RunSamebits({"heal", "instruction-mix", text, "--group", "("}).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace samebits::test
