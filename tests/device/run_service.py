@@ -65,9 +65,9 @@ def pack(bin_folder, folder):
 
 
 class Service:
-    """A server and a worker, as processes."""
+    """A server and workers, as processes. Each worker has all devices of the machine."""
 
-    def __init__(self, bin_folder, scratch, device, worker_options=()):
+    def __init__(self, bin_folder, scratch, device, worker_options=(), workers=1):
         self.bin, self.scratch = bin_folder, scratch
         # Packed programs lie beside their libraries.
         packed = any(bin_folder.glob("lib*.so*"))
@@ -76,14 +76,16 @@ class Service:
         out = self._start("samebits", "serve", "--listen", "127.0.0.1:0", "--metrics", "none", "--data", str(scratch))
         self.address = self._wait(out, r" serves (\S+)")
         words = ["--no-cuda", "--cpu-sm", "90"] if device == "cpu" else ["--no-cpu"]
-        out = self._start("samebits-worker", "--server", self.address, "--id", "w", "--allow-submitted-kernels", *words,
-                          *worker_options)
-        self._wait(out, r"devices: (\d+)")
-        self.device = self._registered()
+        names = [f"w{i}" for i in range(workers)] if workers > 1 else ["w"]
+        outs = [self._start("samebits-worker", "--server", self.address, "--id", name, "--allow-submitted-kernels",
+                            *words, *worker_options, log=name) for name in names]
+        for out in outs:
+            self._wait(out, r"devices: (\d+)")
+        self.device = self._registered(workers)[0]["devices"][0]
 
-    def _start(self, program, *words):
-        path = self.scratch / f"{program}.out"
-        with open(path, "w") as out, open(self.scratch / f"{program}.err", "w") as err:
+    def _start(self, program, *words, log=None):
+        path = self.scratch / f"{log or program}.out"
+        with open(path, "w") as out, open(path.with_suffix(".err"), "w") as err:
             self.processes.append(subprocess.Popen([str(self.bin / program), *words], stdout=out, stderr=err,
                                                    env=self.environment))
         return path
@@ -98,13 +100,16 @@ class Service:
             time.sleep(0.05)
         sys.exit(f"did not start: {path.with_suffix('.err').read_text()}")
 
-    def _registered(self):
+    def workers(self):
+        return [json.loads(line) for line in self.ask("fleet").stdout.splitlines()]
+
+    def _registered(self, count):
         for _ in range(200):
-            lines = self.ask("fleet").stdout.splitlines()
-            if lines:
-                return json.loads(lines[0])["devices"][0]
+            workers = self.workers()
+            if len(workers) == count:
+                return workers
             time.sleep(0.05)
-        sys.exit("the worker did not register")
+        sys.exit("the worker did not register" if count == 1 else f"{len(workers)} of {count} workers registered")
 
     def ask(self, *words):
         return subprocess.run([str(self.bin / "samebits"), *words, "--server", self.address, "--format", "json", "--quiet"],

@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+"""Verify a corpus on GPUs through a server and workers, and compare its partition by bytes with the manifest's.
+
+    run_service_corpus.py [--corpus FILE] [--device cuda|cpu] [--workers-per-node N] [--bin DIR] [--out DIR] [--commit C]
+                          [--groups REGEX] [--limit N] [--distribution NAME ...] [--seconds S]
+    run_service.py --pack DIR      copies the programs for a machine that cannot build them
+
+FILE is a manifest or an archive that holds manifest.jsonl with its texts; without it the committed corpus is used.
+Starts `samebits serve` and N workers, each with all devices of the node, and submits every group as `samebits verify`
+operations, several at a time: with one GPU to whichever worker is free, with several each operation to all of them,
+so that devices are compared too. Buffers that a manifest does not describe come from undescribed.py. Compared are
+- within a group, the classes of kernels with equal digests with the classes by the manifest's digests. Both are bounds
+  from finitely many draws: `finer` says which distributions part a class of the manifest,
+- every pair of a group with one signature, on every device, also across operations: its digests must be equal,
+- repetition: an unstable kernel must have no signature, and manifest and device should agree on which are unstable,
+- the digests of one kernel on different devices.
+Exit status 1 where something is left out, faults, or differs. With --out writes DIR/corpus-service-record.json.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import pathlib
+import re
+import sys
+import tarfile
+import tempfile
+import time
+
+import run_service
+import undescribed
+
+KERNELS_A_CALL = 48
+TEXT_A_CALL = 24 << 20
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--corpus", type=pathlib.Path)
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--workers-per-node", type=int, default=1)
+    parser.add_argument("--bin", type=pathlib.Path, default=run_service.ROOT / "build" / "release" / "bin")
+    parser.add_argument("--groups", default="", help="a regular expression that a group's name must contain")
+    parser.add_argument("--limit", type=int, help="kernels of a group")
+    parser.add_argument("--distribution", nargs="*", default=list(run_service.DISTRIBUTIONS))
+    parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=480, help="start no operation after this long")
+    parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--commit", default="")
+    return parser.parse_args()
+
+
+def find_manifest(corpus, scratch):
+    if corpus is None:
+        import unpack
+        return unpack.unpack(scratch / "corpus") / "manifest.jsonl"
+    if not tarfile.is_tarfile(corpus):
+        return corpus.resolve()
+    with tarfile.open(corpus) as archive:
+        archive.extractall(scratch / "corpus")
+    return next((scratch / "corpus").rglob("manifest.jsonl"))
+
+
+def load_groups(manifest, options, described):
+    """Rows by group; writes them with buffers to the file `described`."""
+    groups, skipped = collections.OrderedDict(), 0
+    with open(described, "w") as out:
+        for row in map(json.loads, filter(str.strip, open(manifest))):
+            if not re.search(options.groups, row["group"]):
+                continue
+            if not (row.get("args") and row.get("grid") and row.get("digests")):
+                skipped += 1
+                continue
+            rows = groups.setdefault(row["group"], [])
+            if options.limit is None or len(rows) < options.limit:
+                path = (manifest.parent / row["path"]).resolve()
+                row = {**row, "path": str(path), "buffers": undescribed.buffers_of(row), "bytes": path.stat().st_size}
+                rows.append(row)
+                out.write(json.dumps(row) + "\n")
+    return groups, skipped
+
+
+def calls_of(groups):
+    """Lists of rows of one group, those with the most text first."""
+    calls = []
+    for rows in groups.values():
+        call = []
+        for row in rows:
+            if len(call) == KERNELS_A_CALL or sum(r["bytes"] for r in call) + row["bytes"] > TEXT_A_CALL and call:
+                calls.append(call)
+                call = []
+            call.append(row)
+        calls.append(call)
+    return sorted(calls, key=lambda call: -sum(r["bytes"] for r in call))
+
+
+class Targets:
+    """What operations ask for: any worker where there is one GPU, else each GPU of some worker, workers in turn."""
+
+    def __init__(self, workers, backend):
+        self.backend = backend
+        self.devices = {d.get("uuid") or f"{w['name']}/{d.get('index', 0)}": d
+                        for w in workers for d in w["devices"] if d["backend"] == backend}
+        if backend == "cpu":  # every worker names the same processor
+            self.devices = dict(list(self.devices.items())[:1])
+        self.by_device = [[f"{w['name']}/devices/{d.get('index', 0)}" for w in workers for d in w["devices"]
+                           if d.get("uuid") == uuid] for uuid in self.devices]
+
+    def of(self, number):
+        if len(self.devices) == 1:
+            return [self.backend]
+        return [names[number % len(names)] for names in self.by_device]
+
+    def describe(self):
+        kinds = collections.Counter(f"{d['name']} ({d['architecture']})" if d.get("architecture") else d["name"]
+                                    for d in self.devices.values())
+        return ", ".join(f"{n} x {kind}" if n > 1 else kind for kind, n in kinds.items())
+
+
+class Results:
+    """What became of each kernel: its signature (None: no certificate) and an outcome a device."""
+
+    def __init__(self):
+        self.signatures, self.outcomes, self.wrong = {}, {}, []
+        self.launches = self.server_pairs = self.contradictions = 0
+
+    def add(self, rows, done, draws, runs):
+        try:
+            operation = json.loads(done.stdout.splitlines()[-1])
+            result = operation["verify_kernels"]
+        except (IndexError, KeyError, ValueError):
+            self.wrong.append(f"{rows[0]['group']}: no result: {done.stderr.strip() or done.stdout}"[:400])
+            return
+        for device in result["devices"]:
+            if device.get("error"):
+                self.wrong.append(f"{rows[0]['group']}: {device['target']}: {device['error']}"[:400])
+        if any(device.get("error") for device in result["devices"]):
+            return
+        self.server_pairs += int(result.get("certified_pairs", 0))
+        for contradiction in result.get("contradictions", []):
+            self.contradictions += 1
+            self.wrong.append(f"contradiction: {contradiction}"[:400])
+        for i, row in enumerate(rows):
+            signature = result["signatures"][i]
+            self.signatures[row["id"]] = signature["digest"] if signature["status"] == "OK" else None
+            self.outcomes[row["id"]] = [device["outcomes"][i] for device in result["devices"]]
+            self.launches += sum(draws * runs for o in self.outcomes[row["id"]] if not o.get("error"))
+
+
+def relation(ours, theirs):
+    """How the first labelling parts things, compared with the second."""
+    joint, a, b = len(set(zip(ours, theirs))), len(set(ours)), len(set(theirs))
+    if joint == a == b:
+        return "equal"
+    return "finer" if joint == a else "coarser" if joint == b else "crossing"
+
+
+class Report:
+    def __init__(self, results, distributions):
+        self.results, self.distributions = results, distributions
+        self.counts, self.wrong = collections.Counter(), list(results.wrong)
+        self.other = {"finer": {}, "coarser": {}, "crossing": {}}
+
+    def add(self, group, rows):
+        self.counts["groups"] += 1
+        self.counts["kernels"] += len(rows)
+        rows = [row for row in rows if row["id"] in self.results.outcomes]
+        ran = [row for row in rows if self._ran(row)]
+        self.counts["kernels_without_bytes"] += len(rows) - len(ran)
+        self.counts["certified_kernels"] += sum(self.results.signatures[row["id"]] is not None for row in ran)
+        for device in range(len(self.results.outcomes[rows[0]["id"]]) if rows else 0):
+            self._certified(group, ran, device)
+        stable = [row for row in ran if self._repeats(row) and row["stable"]]
+        if stable:
+            self._partition(group, stable)
+
+    def _outcomes(self, row):
+        return self.results.outcomes[row["id"]]
+
+    def _ran(self, row):
+        errors = [o["error"] for o in self._outcomes(row) if o.get("error")]
+        for error in errors:
+            refused = error.get("code") == 12  # UNIMPLEMENTED
+            self.counts["refused" if refused else "faults"] += 1
+            self.wrong.append(f"{row['id']}: {error.get('message')}"[:300])
+        return not errors
+
+    def _repeats(self, row):
+        outcomes = self._outcomes(row)
+        stable = all(o.get("stable") for o in outcomes)
+        self.counts["unstable"] += not stable
+        self.counts["unstable_in_manifest"] += not row["stable"]
+        if stable != row["stable"]:
+            self.counts["stability_unlike_manifest"] += 1
+            self.wrong.append(f"{row['id']}: {'repeats' if stable else 'does not repeat'}, unlike in the manifest")
+        if not stable and self.results.signatures[row["id"]]:
+            self.counts["unstable_certified"] += 1
+            self.wrong.append(f"{row['id']}: has a signature and does not repeat")
+        if stable and any(o["digests"] != outcomes[0]["digests"] for o in outcomes):
+            self.counts["kernels_unlike_on_devices"] += 1
+            self.wrong.append(f"{row['id']}: devices wrote different bytes")
+        return stable
+
+    def _certified(self, group, rows, device):
+        classes = collections.defaultdict(list)
+        for row in rows:
+            if self.results.signatures[row["id"]]:
+                classes[self.results.signatures[row["id"]]].append((row["id"], tuple(self._outcomes(row)[device]["digests"])))
+        for members in classes.values():
+            same = collections.Counter(digests for _, digests in members)
+            pairs = len(members) * (len(members) - 1) // 2
+            different = pairs - sum(n * (n - 1) // 2 for n in same.values())
+            self.counts["certified_pairs"] += pairs
+            self.counts["certified_pairs_different"] += different
+            if different:
+                self.wrong.append(f"{group}: certified, yet different: {[name for name, _ in members][:6]}")
+
+    def _partition(self, group, rows):
+        ours = [tuple(self._outcomes(row)[0]["digests"]) for row in rows]
+        theirs = [tuple(row["digests"]) for row in rows]
+        self.counts["groups_compared"] += 1
+        self.counts["kernels_compared"] += len(rows)
+        self.counts["classes"] += len(set(ours))
+        self.counts["classes_in_manifest"] += len(set(theirs))
+        how = relation(ours, theirs)
+        self.counts["groups_equal"] += how == "equal"
+        if how == "equal":
+            return
+        splitting = [name for i, name in enumerate(self.distributions)
+                     if len({(t, o[i]) for o, t in zip(ours, theirs)}) > len(set(theirs))]
+        self.other[how][group] = {"classes": len(set(ours)), "in_manifest": len(set(theirs)), "parted_by": splitting}
+        self.wrong.append(f"{group}: {len(set(ours))} classes, {len(set(theirs))} in the manifest: {how}, "
+                          f"parted by {splitting or 'no distribution'}")
+
+
+FIGURES = ("groups", "kernels", "kernels_without_bytes", "refused", "faults", "certified_kernels", "certified_pairs",
+           "certified_pairs_different", "unstable", "unstable_in_manifest", "stability_unlike_manifest",
+           "unstable_certified", "kernels_unlike_on_devices", "groups_compared", "groups_equal", "kernels_compared",
+           "classes", "classes_in_manifest")
+
+
+def run_all(service, targets, described, calls, options, begin):
+    """Results, and the number of kernels left out for time."""
+    results, left = Results(), 0
+
+    def verify(number, rows):
+        if time.monotonic() - begin > options.seconds:
+            return None
+        words = ["verify", "--manifest", str(described), *[r["id"] for r in rows], "--seed", rows[0]["group"],
+                 "--runs", str(options.runs)]
+        for target in targets.of(number):
+            words += ["--device", target]
+        for name in options.distribution:
+            words += ["--distribution", name]
+        return service.ask(*words)
+
+    with concurrent.futures.ThreadPoolExecutor(2 * options.workers_per_node) as pool:
+        waiting = {pool.submit(verify, i, rows): rows for i, rows in enumerate(calls)}
+        for n, future in enumerate(concurrent.futures.as_completed(waiting), 1):
+            rows = waiting[future]
+            if future.result() is None:
+                left += len(rows)
+            else:
+                results.add(rows, future.result(), len(options.distribution), options.runs)
+            if n % 10 == 0 or n == len(waiting):
+                print(f"{n}/{len(waiting)} operations after {time.monotonic() - begin:.0f} s", flush=True)
+    return results, left
+
+
+def main():
+    options = parse()
+    try:
+        import record
+    except ImportError:
+        print("needs numpy (Debian: python3-numpy)")
+        return 77  # skipped
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        described = scratch / "described.jsonl"
+        groups, skipped = load_groups(find_manifest(options.corpus, scratch), options, described)
+        calls = calls_of(groups)
+        service = run_service.Service(options.bin, scratch, options.device, workers=options.workers_per_node)
+        try:
+            targets = Targets(service.workers(), options.device)
+            print(f"{targets.describe()}, {options.workers_per_node} workers, {len(groups)} groups", flush=True)
+            started = time.monotonic()
+            results, left = run_all(service, targets, described, calls, options, begin)
+            verified = time.monotonic()
+        finally:
+            service.stop()
+    report = Report(results, options.distribution)
+    for group, rows in groups.items():
+        report.add(group, rows)
+    for line in report.wrong:
+        print(line)
+    figures = {"devices": len(targets.devices), "workers": options.workers_per_node, "operations": len(calls),
+               **{name: report.counts[name] for name in FIGURES}, **report.other,
+               "certified_pairs_by_the_server": results.server_pairs, "contradictions": results.contradictions,
+               "launches": results.launches, "runs": options.runs, "distributions": options.distribution,
+               "left_out": left + skipped, "seconds_verifying": round(verified - started, 1),
+               "seconds": round(time.monotonic() - begin, 1)}
+    print(json.dumps(figures))
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / "corpus-service-record.json").write_text(json.dumps(
+            {"what": "a corpus verified through server and worker, against its manifest's partition",
+             **record.environment(targets.describe(), service.device.get("driver_version", ""), options.commit),
+             "figures": figures}, indent=1) + "\n")
+    return 1 if report.wrong or left or not results.launches else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
