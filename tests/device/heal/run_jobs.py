@@ -44,8 +44,10 @@ def jobs(args):
         "policy-heal-full": ["policy", *at_length, "--variant", "heal-full", "--max-new-tokens", "192"],
         "cost-qwen3-8b": cost("synthetic:qwen3-8b:1", 11, "1,16,64", SERVED, 3),
         "cost-llama-3.1-8b": cost("synthetic:llama-3.1-8b:1", 5, "1,16,64", SERVED, 3),
-        "cost-large-qwen3-8b": cost("synthetic:qwen3-8b:1", 11, "1,16,64,128,256", SERVED + ",fp32", 1),
-        "cost-large-llama-3.1-8b": cost("synthetic:llama-3.1-8b:1", 5, "1,16,64,128,256", SERVED + ",fp32", 1),
+        "cost-large-qwen3-8b": cost("synthetic:qwen3-8b:1", 11, "128,256", SERVED + ",fp32", 1),
+        "cost-large-llama-3.1-8b": cost("synthetic:llama-3.1-8b:1", 5, "128,256", SERVED + ",fp32", 1),
+        "cost-fp32-qwen3-8b": cost("synthetic:qwen3-8b:1", 11, "1,16,64", "fp32", 1),
+        "cost-fp32-llama-3.1-8b": cost("synthetic:llama-3.1-8b:1", 5, "1,16,64", "fp32", 1),
     }
 
 
@@ -150,9 +152,9 @@ def serving(args, figures):
         found = result(args, name) if name.startswith("cost-") else None
         for row in found["rows"] if found else []:
             batch = row["batch"]
-            if name.startswith("cost-large") and batch < 128 and row["configuration"] != "fp32":
+            if name.startswith("cost-fp32") and row["configuration"] != "fp32":
                 continue  # measured with more rounds
-            key = f"{name.removeprefix('cost-')} batch {batch} {row['configuration']}"
+            key = f"{name.split('-', 1)[1].removeprefix('large-').removeprefix('fp32-')} batch {batch} {row['configuration']}"
             if row.get("missing"):
                 continue
             figures[f"{key} ms"] = get(row["milliseconds"], "mean")
