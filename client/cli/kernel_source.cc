@@ -131,6 +131,9 @@ absl::StatusOr<Kernel> LoadKernel(const KernelSource& source, const DescribeRegi
     kernel.text = *source.text;
   } else if (kernel.kernel_name.empty()) {
     absl::StatusOr<std::string> text = launch::ReadFile(source.path, limits.max_text_bytes);
+    if (absl::IsNotFound(text.status()) && source.path.starts_with(kRegisteredPrefix))
+      return absl::NotFoundError(absl::StrCat(source.path, ": no such file, and not the name of a registered kernel, which is ",
+                                              kRegisteredPrefix, " and ", kDigestDigits, " digits (0-9, a-f) as register prints it"));
     if (!text.ok()) return text.status();
     kernel.text = *std::move(text);
   }

@@ -41,7 +41,9 @@ std::string Hint(const CommandLine& line, const checker::Comparison& comparison,
       return "where they part: the same command with explain in place of compare";
     case checker::Verdict::kUnknown: {
       const auto is_open = [](const Kernel& kernel) {
-        return !kernel.launch.launch.args || !kernel.launch.launch.grid;
+        const checker::Launch& launch = kernel.launch.launch;
+        return !launch.args || !launch.grid ||
+               std::any_of(launch.args->begin(), launch.args->end(), [](const checker::Argument& a) { return a.kind == checker::Argument::Kind::kUnknown; });
       };
       if (LacksSharedMemory(comparison.a, a) || LacksSharedMemory(comparison.b, b))
         return "a launch gives no dynamic shared memory: add --shared BYTES (Triton: kernel.metadata.shared)";

@@ -111,6 +111,12 @@ void SizeArguments(size_t count, ResolvedLaunch* out) {
   out->float_bytes.assign(count, 0);
 }
 
+// Whether a type that was written is worth a look at the text, which says if it is the parameter's. That of integers in
+// files, which may be many, is not: the checker refuses those that do not fit.
+bool HasTypeToCheck(const ArgSpec& arg) {
+  return arg.form == ArgSpec::Form::kTyped && (arg.is_float || arg.origin.starts_with("--"));
+}
+
 absl::Status ResolveWithEntry(const std::vector<ArgSpec>& args, const checker::EntryInfo& entry, ResolvedLaunch* out) {
   absl::StatusOr<std::vector<size_t>> places = Place(args, entry);
   if (!places.ok()) return places.status();
@@ -118,7 +124,8 @@ absl::Status ResolveWithEntry(const std::vector<ArgSpec>& args, const checker::E
   for (size_t i = 0; i < args.size(); ++i) {
     const size_t at = (*places)[i];
     if (!NeedsType(args[i])) {
-      if (const absl::Status status = CheckType(args[i], entry.parameters[at]); !status.ok()) return Within(args[i].origin, status);
+      const absl::Status status = HasTypeToCheck(args[i]) ? CheckType(args[i], entry.parameters[at]) : absl::OkStatus();
+      if (!status.ok()) return Within(args[i].origin, status);
       SetArgument(at, ToArgument(args[i]), args[i].width / 8, out);
       continue;
     }
@@ -141,12 +148,8 @@ bool NeedsText(const LaunchSpec& spec) {
                      [](const ArgSpec& arg) { return NeedsType(arg) || !arg.label.empty(); });
 }
 
-// Whether types that were written are worth a look at the text, which says if they are the parameters'. Those of files
-// are their writer's, who had the text, and may be many.
-bool HasTypedFlag(const LaunchSpec& spec) {
-  return spec.args && std::any_of(spec.args->begin(), spec.args->end(), [](const ArgSpec& arg) {
-    return arg.form == ArgSpec::Form::kTyped && arg.origin.starts_with("--");
-  });
+bool HasTypesToCheck(const LaunchSpec& spec) {
+  return spec.args && std::any_of(spec.args->begin(), spec.args->end(), HasTypeToCheck);
 }
 
 ResolvedLaunch WithArgumentsInOrder(const LaunchSpec& spec, ResolvedLaunch out) {
@@ -222,7 +225,7 @@ absl::StatusOr<ResolvedLaunch> Resolve(const LaunchSpec& spec, const DescribeFn&
   launch.shared_bytes = spec.shared_bytes.value_or(0);
   launch.outputs = spec.outputs.value_or(std::vector<std::string>{});
   const bool needs_text = NeedsText(spec);
-  if (!needs_text && !HasTypedFlag(spec)) return WithArgumentsInOrder(spec, std::move(out));
+  if (!needs_text && !HasTypesToCheck(spec)) return WithArgumentsInOrder(spec, std::move(out));
   absl::StatusOr<checker::TextInfo> text = describe();
   if (!text.ok()) return needs_text ? absl::StatusOr<ResolvedLaunch>(text.status()) : WithArgumentsInOrder(spec, std::move(out));
   absl::StatusOr<checker::EntryInfo> entry = ChooseEntry(*text, launch.entry);

@@ -66,8 +66,8 @@ absl::StatusOr<checker::Dim3> ParseDim3(std::string_view text, std::string_view 
 // the argument as written after `flag`, what is wrong, and what to write.
 absl::StatusOr<ArgSpec> ParseArg(std::string_view text, std::string_view flag = "--arg");
 
-// Yields what the text declares. Called at most once by Resolve: where the launch cannot be told without, and where types
-// were written in flags, to check them (an error of it is then no error of the launch).
+// Yields what the text declares. Called at most once by Resolve: where the launch cannot be told without, and to check
+// types that were written (an error of it is then no error of the launch).
 using DescribeFn = std::function<absl::StatusOr<checker::TextInfo>()>;
 
 struct ResolvedLaunch {

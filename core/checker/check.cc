@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/sha256.h"
 #include "core/base/thread_time.h"
 #include "core/checker/text.h"
@@ -52,6 +53,24 @@ absl::StatusOr<uint32_t> FindEntry(const isa::Module& module, const std::string&
   return absl::InvalidArgumentError(absl::StrCat("no entry '", name, "'; the text has: ", names));
 }
 
+// Whether a number is one of the parameter's width: nothing is cut off silently.
+bool Fits(const Argument& a, uint64_t bytes) {
+  if (bytes >= 8) return true;
+  if (a.kind == Argument::Kind::kFloat) return a.bits >> (8 * bytes) == 0;
+  const int64_t value = static_cast<int64_t>(a.bits), bound = int64_t{1} << (8 * bytes);
+  return value >= -bound / 2 && value < bound;
+}
+
+// What outputs may name.
+std::string BufferNames(const std::vector<std::pair<expr::BufferId, bool>>& use, const Workspace& workspace) {
+  std::vector<std::string> names;
+  for (const auto& [buffer, counts] : use) {
+    const std::string& name = workspace.nodes.buffer_name(buffer);
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names.empty() ? "the kernel has no pointer argument" : absl::StrCat("they are: ", absl::StrJoin(names, ", "));
+}
+
 // Binds arguments to parameters and registers their buffers.
 absl::Status Bind(const Launch& launch, Workspace* workspace, Check* check) {
   const isa::Module& module = *check->module;
@@ -79,6 +98,11 @@ absl::Status Bind(const Launch& launch, Workspace* workspace, Check* check) {
         break;
       case Argument::Kind::kInteger: case Argument::Kind::kFloat:
         if (s.size > 8) return absl::InvalidArgumentError(absl::StrCat("parameter ", i, " ('", std::string(s.name), "') is an aggregate of ", s.size, " bytes"));
+        if (!Fits(a, s.size))
+          return absl::InvalidArgumentError(absl::StrCat("parameter ", i, " ('", std::string(s.name), "') is .", std::string(isa::TypeName(s.type)), " of ", s.size, " bytes, ",
+                                                         a.kind == Argument::Kind::kFloat ? "the launch gives a float of 64 bits"
+                                                                                          : absl::StrCat("where ", static_cast<int64_t>(a.bits), " does not fit"),
+                                                         "; give a value of the parameter's type"));
         b.kind = symexec::ParamBinding::Kind::kScalar;
         b.bits = a.bits;
         break;
@@ -107,7 +131,8 @@ absl::Status Bind(const Launch& launch, Workspace* workspace, Check* check) {
   for (const std::string& name : launch.outputs) {
     bool found = false;
     for (const auto& [buffer, counts] : use) found |= workspace->nodes.buffer_name(buffer) == name;
-    if (!found) return absl::InvalidArgumentError(absl::StrCat("output '", name, "' is not the buffer of any pointer argument"));
+    if (!found)
+      return absl::InvalidArgumentError(absl::StrCat("output '", name, "' is not the buffer of any pointer argument; ", BufferNames(use, *workspace)));
   }
   return absl::OkStatus();
 }

@@ -24,7 +24,7 @@ struct Argument {
   enum class Kind : uint8_t {
     kUnknown,  // not given: a pointer or scalar known only by its position
     kPointer,  // device buffer; `buffer` names it, empty: identified by its position among the parameters
-    kInteger,  // `bits`, sign-extended to 64; the parameter's width applies
+    kInteger,  // `bits`, sign-extended to 64; must fit the parameter's width, signed or not
     kFloat,    // `bits`: pattern of the parameter's own width (32 or 64)
     kScratch,  // pointer whose contents are not compared
     kBytes,    // by-value aggregate: `bytes` as laid out in memory

@@ -82,6 +82,7 @@ bool Machine::Unknown(std::string_view code, std::string reason) {
     s.loc_file = current_->loc_file;
     s.loc_line = current_->loc_line;
   }
+  NameWhatIsOpen(&s);
   return false;
 }
 
@@ -442,10 +443,12 @@ bool Machine::BranchOnData(std::vector<Fiber>& fibers, size_t which, const Inst&
     std::vector<ParamKey>* const outer_params = param_log_;
     param_log_ = &written_params;
     ++data_depth_;
+    decisions_.push_back(&condition);
     const uint64_t limit = limits_.max_steps;
     limits_.max_steps = std::min(limit, budget);
     const bool ok = RunFibers(own, join, depth);
     limits_.max_steps = limit;
+    decisions_.pop_back();
     --data_depth_;
     param_log_ = outer_params;
     log_ = outer;

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -144,6 +145,19 @@ class Machine {
 
   // Stops.
   bool Unknown(std::string_view code, std::string reason);
+  // open_reason.cc. What a value hangs on.
+  struct Openness {
+    bool data = false, grid = false;  // data: memory, registers that were never written, or what was not looked at
+    std::set<size_t> arguments;
+  };
+  void FindOpenAtom(AtomId id, int depth, Openness* found) const;
+  void FindOpenTerms(SymbolicId id, Openness* found) const;
+  void FindOpenLeaves(expr::NodeId root, std::unordered_set<expr::NodeId>* seen, Openness* found) const;
+  void FindOpen(const Lanes& v, Openness* found) const;
+  void FindOpen(uint32_t reg, bool integers, Openness* found) const;
+  Openness FindOpenHere(std::string_view code) const;
+  // Names arguments and grid in a reason that speaks of data or open sizes. OPEN_ARGUMENT: it hangs on nothing else.
+  void NameWhatIsOpen(Stop* stop) const;
   bool Race(std::string reason);
   bool Conflict(SharedMemory::Race race);
   bool Split(std::vector<uint32_t> group_of_block);
@@ -395,6 +409,7 @@ class Machine {
   expr::BufferId hole_buffer_ = 0;       // of values that stand for a loop's state
   uint32_t first_pc_ = 0;                // of the entry
   int data_depth_ = 0;
+  std::vector<const Lanes*> decisions_;  // conditions of the data-dependent branches around, outermost first
   bool in_ring_ = false;                 // in a trip of FoldRing: copies and warpgroup instructions are allowed
   int lockstep_depth_ = 0;               // depth of the innermost such loop's body; 0: none
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "core/isa/ptx/foreign_text.h"
 #include "core/isa/ptx/parser_impl.h"
 
 namespace samebits::isa::ptx {
@@ -23,7 +25,10 @@ StateSpace Parser::VariableSpace(std::string_view directive) {
 }
 
 bool Parser::ParseModule() {
-  if (lexer_.PeekDirective() != "version") return FailHere("expected .version");
+  if (lexer_.PeekDirective() != "version") {
+    const std::string seems(DescribeForeignText(*module_->text));
+    return FailHere(absl::StrCat("expected .version, with which PTX begins", seems.empty() ? "" : "; this seems to be ", seems));
+  }
   for (;;) {
     const char c = lexer_.Peek();
     if (lexer_.AtEnd()) break;

@@ -104,6 +104,47 @@ TEST_P(AnswersTest, InputErrorsNamePlaceAndRemedy) {
   EXPECT_THAT(block.err, HasSubstr("--block"));
 }
 
+TEST_P(AnswersTest, FilesThatAreNotPtxAreSaidToBe) {
+  const Outcome cuda = AskPair("compare", Added(), "__global__ void k(float* x) {}\n");
+  EXPECT_EQ(cuda.exit_code, 2);
+  EXPECT_THAT(cuda.err, AllOf(HasSubstr("b.ptx"), HasSubstr("expected .version"), HasSubstr("CUDA source"), HasSubstr("nvcc -ptx")));
+}
+
+TEST_P(AnswersTest, NamesThatAreNoneListThoseThatAre) {
+  const Outcome output = AskPair("compare", Added(), Added(), {"--output", "y", "--arg", "ptr:x", "--arg", "ptr", "--arg", "1.5"});
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_THAT(output.err, AllOf(HasSubstr("'y'"), HasSubstr("they are: x, arg1")));
+  const Outcome registered = Ask({"compare", "kernels/0123abc", folder_.Write("a.ptx", Added()), "--block", "32"});
+  EXPECT_EQ(registered.exit_code, 2);
+  EXPECT_THAT(registered.err, AllOf(HasSubstr("kernels/0123abc: no such file"), HasSubstr("64 digits")));
+}
+
+TEST_P(AnswersTest, ReasonsNameOpenArguments) {
+  const std::string loop = ElementKernel(
+      "mov.b32 %r5, %f2;\n  mov.f32 %f3, %f1;\nL:\n  sub.u32 %r5, %r5, 1;\n  setp.ne.u32 %p1, %r5, 0;\n  @%p1 bra L;");
+  const Outcome open = AskPair("compare", loop, loop, {"--arg", "0=ptr", "--arg", "1=ptr"});
+  EXPECT_EQ(open.exit_code, 3);
+  EXPECT_THAT(open.out, AllOf(HasSubstr("argument 2, which"), HasSubstr("--arg"), Not(HasSubstr("loaded"))));
+  EXPECT_EQ(AskPair("compare", loop, loop, {"--arg", "0=ptr", "--arg", "1=ptr", "--arg", "2=0x7"}).exit_code, 0);
+}
+
+TEST_P(AnswersTest, NumbersOfAnotherWidthAreErrors) {
+  folder_.Write("w.ptx", Added());
+  const auto code = [&](const std::string& value) {
+    const std::string file = folder_.Write("w.json", R"({"block": [32], "grid": 4, "args": [{"ptr": "x"}, {"ptr": "o"}, )" + value + "]}");
+    return Ask({"compare", folder_.path() + "/w.ptx", folder_.path() + "/w.ptx"});
+  };
+  EXPECT_EQ(code(R"({"f32": 2.5})").exit_code, 0);
+  const Outcome wide = code(R"({"f64": 2.5})");
+  EXPECT_EQ(wide.exit_code, 2);
+  EXPECT_THAT(wide.err, AllOf(HasSubstr("f64"), HasSubstr("f32")));
+  const Outcome narrow = code(R"({"i32": 2})");
+  EXPECT_EQ(narrow.exit_code, 0) << "as a bit pattern that fits";
+  const Outcome big = code(R"({"i64": 4294967296})");
+  EXPECT_EQ(big.exit_code, 2);
+  EXPECT_THAT(big.err, AllOf(HasSubstr("4294967296 does not fit"), HasSubstr("f32")));
+}
+
 TEST_P(AnswersTest, MissingSharedMemoryIsNamed) {
   const std::string staged = ElementKernel(
       "shl.b32 %r5, %r3, 2;\n  st.shared.f32 [%r5], %f1;\n  ld.shared.f32 %f3, [%r5];");

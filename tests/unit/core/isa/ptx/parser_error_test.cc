@@ -31,8 +31,8 @@ void ExpectError(const std::string& text, const ErrorCase& c) {
 
 TEST(ParserErrorTest, Headers) {
   const ErrorCase kCases[] = {
-      {"", 1, 1, "expected .version", ""},
-      {"\n  .target sm_90", 2, 3, "expected .version", ".target"},
+      {"", 1, 1, "expected .version, with which PTX begins; this seems to be an empty file", ""},
+      {"\n  .target sm_90", 2, 3, "expected .version, with which PTX begins", ".target"},
       {".version 8", 1, 10, "expected a version such as 8.7", "8"},
       {".version x", 1, 10, "expected a version such as 8.7", "x"},
       {".version 8.7", 1, 13, "expected .target", ""},
