@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "core/gemm/operand.h"
 
 namespace samebits::gemm {
 namespace {
@@ -71,6 +72,13 @@ absl::StatusOr<Algorithm> ParseAlgorithm(std::string_view text) {
     if (!known) return absl::InvalidArgumentError(absl::StrCat("algorithm: '", word, "' is not understood"));
   }
   return algorithm;
+}
+
+absl::StatusOr<int64_t> MatrixBytes(int64_t rows, int64_t columns, FormatId type) {
+  int64_t elements = 0, bytes = 0;
+  const bool large = __builtin_mul_overflow(rows, columns, &elements) || __builtin_mul_overflow(elements, BytesOf(type), &bytes);
+  if (!large && bytes <= int64_t{1} << 46) return bytes;
+  return absl::ResourceExhaustedError(absl::StrCat("a matrix of ", rows, " x ", columns, " elements is more than a device holds"));
 }
 
 absl::StatusOr<Algorithm> BlackBox::Choose(const GemmProblem&) {

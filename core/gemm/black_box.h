@@ -39,6 +39,9 @@ absl::StatusOr<Layout> ParseLayout(std::string_view text);
 std::string TypesText(const GemmProblem& problem);
 absl::Status ParseTypes(std::string_view text, GemmProblem* problem);
 
+// Bytes of a matrix in memory without padding. RESOURCE_EXHAUSTED above 2^46.
+absl::StatusOr<int64_t> MatrixBytes(int64_t rows, int64_t columns, FormatId type);
+
 // The answer of a library's cost model for a problem: numbers of its own, 0 where it has none.
 struct Algorithm {
   int64_t id = 0, tile = 0, stages = 0, splits = 0, reduction = 0, swizzle = 0, custom = 0, inner = 0, cluster = 0;
@@ -54,7 +57,7 @@ absl::StatusOr<Algorithm> ParseAlgorithm(std::string_view text);
 // What a profile of one call says.
 struct CallProfile {
   std::string kernel;          // name of the main kernel, or of the algorithm; for people
-  int kernels = 1;             // launched
+  int kernels = 1;             // launched; 0 where that is not known
   bool scalar = false;         // known to use scalar instructions
   bool matrix = false;         // known to use matrix instructions
   Instruction instruction = Instruction::kMma;  // which, where `matrix`
@@ -71,7 +74,10 @@ class BlackBox {
  public:
   virtual ~BlackBox() = default;
 
-  virtual int sm() const = 0;  // 90 for sm_90
+  virtual int sm() const = 0;  // 90 for sm_90; 0 for a device without models of its matrix units
+
+  // Whether `Choose` can be asked. Of other libraries a shape says nothing about any other shape.
+  virtual bool tells_algorithm() const { return true; }
 
   // What the library would run, without running it. UNIMPLEMENTED where it has nothing for the problem, or no such
   // question can be asked of it.
@@ -80,6 +86,7 @@ class BlackBox {
   virtual absl::StatusOr<CallProfile> Profile(const GemmProblem& problem) = 0;
 
   // One launch. `outputs` name positions in a.index and b.index; the patterns of D come back in their order.
+  // UNIMPLEMENTED where the library has nothing for the problem.
   virtual absl::StatusOr<std::vector<uint64_t>> Multiply(const GemmProblem& problem, const SparseRows& a,
                                                          const SparseRows& b, std::span<const Output> outputs) = 0;
 };

@@ -60,8 +60,9 @@ class Investigation {
     absl::StatusOr<CallProfile> profile = box_->Profile(problem_);
     if (!profile.ok()) return profile.status();
     profile_ = *std::move(profile);
-    Note(absl::StrCat("profile: kernel ", profile_.kernel, ", ", profile_.kernels, " launched, workspace ",
-                      profile_.workspace_bytes, " bytes"));
+    Note(profile_.kernels == 0 ? absl::StrCat("profile: ", profile_.kernel, "; what it launches is not known")
+                               : absl::StrCat("profile: kernel ", profile_.kernel, ", ", profile_.kernels,
+                                              " launched, workspace ", profile_.workspace_bytes, " bytes"));
     for (const auto& stage : {&Investigation::CheckRows, &Investigation::CheckCoverage}) {
       if (absl::Status status = (this->*stage)(); !status.ok()) return status;
       if (!result_.reason.empty()) break;

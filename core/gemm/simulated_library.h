@@ -21,6 +21,7 @@ class SimulatedLibrary : public BlackBox {
   explicit SimulatedLibrary(HiddenGemm hidden) : hidden_(std::move(hidden)) {}
 
   int sm() const override { return hidden_.sm; }
+  bool tells_algorithm() const override { return false; }
   absl::StatusOr<CallProfile> Profile(const GemmProblem& problem) override;
   absl::StatusOr<std::vector<uint64_t>> Multiply(const GemmProblem& problem, const SparseRows& a, const SparseRows& b,
                                                  std::span<const Output> outputs) override;

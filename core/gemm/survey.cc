@@ -62,6 +62,7 @@ class Study {
   }
 
   absl::StatusOr<SurveyedShape> Run() {
+    if (!box_->tells_algorithm()) return RunWithoutAlgorithm();
     absl::StatusOr<Algorithm> algorithm = box_->Choose(shape_.problem);
     if (absl::IsUnimplemented(algorithm.status())) {
       shape_.supported = false;
@@ -79,6 +80,17 @@ class Study {
   }
 
  private:
+  // Rules are kept by algorithm: there is nothing to predict from, and nothing to learn.
+  absl::StatusOr<SurveyedShape> RunWithoutAlgorithm() {
+    const absl::Status status = RecoverIt();
+    if (!status.ok() && !absl::IsUnimplemented(status)) return status;
+    if (!status.ok()) {
+      shape_.supported = false;
+      shape_.reason = std::string(status.message());
+    }
+    return shape_;
+  }
+
   absl::Status Predict() {
     std::vector<Candidate> alive;
     for (GemmDesc& desc : book_->Candidates(shape_.problem, shape_.algorithm, options_.most_candidates)) {

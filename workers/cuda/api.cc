@@ -3,36 +3,23 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "workers/loading/shared_library.h"
 
 namespace samebits::workers {
-namespace {
-
-absl::StatusOr<void*> OpenLibrary(const char* variable, std::vector<const char*> names) {
-  if (const char* named = std::getenv(variable); named != nullptr) names = {named};
-  for (const char* name : names) {
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_GLOBAL); library != nullptr) return library;
-  }
-  return absl::UnavailableError(absl::StrCat(names[0], " is not found; ", variable, " may name it"));
-}
-
-}  // namespace
-
 #define SAMEBITS_FIND(api, library, function)                                          \
   api->function = reinterpret_cast<decltype(api->function)>(dlsym(library, #function)); \
   if (api->function == nullptr) missing = #function;
 
 absl::StatusOr<std::shared_ptr<const CudaApi>> CudaApi::Load() {
-  const absl::StatusOr<void*> cuda = OpenLibrary("SAMEBITS_CUDART", {"libcudart.so.13", "libcudart.so.12", "libcudart.so"});
+  const absl::StatusOr<void*> cuda = OpenSharedLibrary("SAMEBITS_CUDART", {"libcudart.so.13", "libcudart.so.12", "libcudart.so"});
   if (!cuda.ok()) return cuda.status();
   const absl::StatusOr<void*> blas =
-      OpenLibrary("SAMEBITS_CUBLASLT", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"});
+      OpenSharedLibrary("SAMEBITS_CUBLASLT", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"});
   if (!blas.ok()) return blas.status();
-  const absl::StatusOr<void*> driver = OpenLibrary("SAMEBITS_CUDA_DRIVER", {"libcuda.so.1"});
+  const absl::StatusOr<void*> driver = OpenSharedLibrary("SAMEBITS_CUDA_DRIVER", {"libcuda.so.1"});
   if (!driver.ok()) return driver.status();
   auto api = std::make_shared<CudaApi>();
   const char* missing = nullptr;
@@ -66,7 +53,7 @@ absl::Status CudaApi::Blas(cublasStatus_t status, const char* what) {
 }
 
 absl::StatusOr<std::shared_ptr<const NvrtcApi>> NvrtcApi::Load() {
-  const absl::StatusOr<void*> library = OpenLibrary("SAMEBITS_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"});
+  const absl::StatusOr<void*> library = OpenSharedLibrary("SAMEBITS_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"});
   if (!library.ok()) return library.status();
   auto api = std::make_shared<NvrtcApi>();
   const char* missing = nullptr;
