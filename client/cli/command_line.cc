@@ -238,12 +238,12 @@ void AddSides(CLI::App* sub, GemmOptions* o) {
   sub->add_option("--k", o->k, "Length of their rows")->type_name("N");
 }
 
-void AddLibrary(CLI::App* sub, GemmOptions* o) {
+void AddLibrary(CLI::App* sub, GemmOptions* o, const std::vector<std::string>& libraries) {
   sub->add_option("--library", o->library, "The library to study; simulated ones need no GPU")
-      ->check(CLI::IsMember({"cublaslt", "simulated", "simulated-2"}).description(""))
-      ->type_name("cublaslt|simulated|simulated-2")
+      ->check(CLI::IsMember(libraries).description(""))
+      ->type_name(absl::StrJoin(libraries, "|"))
       ->capture_default_str();
-  sub->add_option("--device", o->device, "CUDA device")->type_name("N")->capture_default_str();
+  sub->add_option("--device", o->device, "GPU, by its number")->type_name("N")->capture_default_str();
   sub->add_option("--workspace", o->workspace, "Bytes of workspace that the library may use")->type_name("BYTES")->capture_default_str();
 }
 
@@ -309,7 +309,7 @@ void AddGemm(CLI::App* app, Builder* b) {
   AddThreads(simulate, "--threads", &o.threads, "Threads; default: one per core");
   CLI::App* probe = AddCommand(gemm, b, Command::kGemmProbe, "probe", "Find the descriptor of one product of a library", kGemmProbeHelp);
   AddChoice(probe, "--format", &b->format, {"human", "json"}, "Form of the answer");
-  AddLibrary(probe, &o);
+  AddLibrary(probe, &o, {"cublaslt", "cublas", "hipblaslt", "simulated", "simulated-2"});
   AddTypes(probe, &o)->required();
   AddSides(probe, &o);
   probe->add_option("--seed", o.seed, "Of probes and draws")->type_name("SEED");
@@ -323,7 +323,7 @@ void AddProfileCommands(CLI::App* app, Builder* b) {
   GemmOptions& o = b->line.gemm;
   CLI::App* build = AddCommand(profile, b, Command::kProfileBuild, "build", "Study a library on this machine", kProfileBuildHelp);
   build->add_option("--out", o.out, "File to write")->type_name("FILE")->required();
-  AddLibrary(build, &o);
+  AddLibrary(build, &o, {"cublaslt", "cublas", "simulated", "simulated-2"});
   build->add_option("--kinds", o.kinds, "Types and layouts to study: TYPES[:LAYOUT][;...]")->type_name("LIST")->required();
   build->add_option("--shapes", o.shapes, "Random shapes of each kind")->type_name("N")->capture_default_str();
   build->add_option("--most-k", o.most_k, "Longest K of these")->check(CLI::Range(1, 1 << 24).description(""))->type_name("K")->capture_default_str();

@@ -19,7 +19,8 @@ struct GemmLibrary {
   gemm::ArchProfile identity;  // device, library and its version
 };
 
-// "cublaslt" (UNAVAILABLE where this build or machine lacks it), "simulated" or "simulated-2", its later version.
+// "cublaslt", "cublas" or "hipblaslt" (UNAVAILABLE where this build or machine lacks it), "simulated" or "simulated-2", its
+// later version.
 absl::StatusOr<GemmLibrary> FindGemmLibrary(const GemmOptions& options);
 
 // A problem of the options' types, layout and sides. INVALID_ARGUMENT that names the option.

@@ -47,6 +47,15 @@ json ToJson(const gemm::InvarianceReport& report) {
           {"unknown_m", report.unknown_m}, {"invariant", report.invariant()}, {"runs", std::move(runs)}};
 }
 
+// Libraries that tell no algorithm leave it as it is by default.
+bool IsTold(const gemm::Algorithm& algorithm) { return !(algorithm == gemm::Algorithm()); }
+std::string AlgorithmText(const gemm::Algorithm& algorithm) {
+  return IsTold(algorithm) ? gemm::ToText(algorithm) : "not told by the library";
+}
+json AlgorithmJson(const gemm::Algorithm& algorithm) {
+  return IsTold(algorithm) ? json(gemm::ToText(algorithm)) : json(nullptr);
+}
+
 absl::StatusOr<std::vector<gemm::GemmProblem>> ParseKinds(const std::string& text) {
   std::vector<gemm::GemmProblem> kinds;
   for (absl::string_view word : absl::StrSplit(text, ';', absl::SkipEmpty())) {
@@ -175,7 +184,7 @@ ExitCode RunGemmDescribeShape(const CommandLine& line) {
     row["descriptor"] = gemm::ToText(d->desc);
     row["description"] = gemm::Describe(d->desc);
     row["digest"] = gemm::Digest(d->desc);
-    row["algorithm"] = gemm::ToText(d->algorithm);
+    row["algorithm"] = AlgorithmJson(d->algorithm);
     row["summed_k"] = d->summed_k;
     row["studied"] = d->studied;
     row["rule_shapes"] = d->rule_shapes;
@@ -185,7 +194,7 @@ ExitCode RunGemmDescribeShape(const CommandLine& line) {
   PrintLine(gemm::ToText(d->desc));
   PrintLine(gemm::Describe(d->desc));
   PrintLine(absl::StrCat("digest      ", gemm::Digest(d->desc)));
-  PrintLine(absl::StrCat("algorithm   ", gemm::ToText(d->algorithm)));
+  PrintLine(absl::StrCat("algorithm   ", AlgorithmText(d->algorithm)));
   PrintLine(absl::StrCat("known from  ", d->studied ? "fresh draws of this shape" : "",
                          d->studied && d->rule_shapes > 0 ? ", and " : "",
                          d->rule_shapes > 0 ? absl::StrCat("a rule that ", d->rule_shapes, " shapes confirm") : ""));
@@ -209,14 +218,14 @@ ExitCode RunGemmProbe(const CommandLine& line) {
     json row = ToJson(*problem);
     row["explained"] = s->explained;
     row["descriptor"] = gemm::ToText(s->desc);
-    row["algorithm"] = gemm::ToText(s->algorithm);
+    row["algorithm"] = AlgorithmJson(s->algorithm);
     row["summed_k"] = s->summed_k;
     row["launches"] = s->launches;
     row["outputs"] = s->outputs;
     row["evidence"] = s->evidence;
     PrintLine(row.dump());
   } else {
-    PrintLine(gemm::ToText(s->algorithm));
+    PrintLine(absl::StrCat("algorithm   ", AlgorithmText(s->algorithm)));
     for (const std::string& evidence : s->evidence) PrintLine(absl::StrCat("  ", evidence));
     PrintLine(gemm::ToText(s->desc));
     PrintLine(s->explained ? gemm::Describe(s->desc) : absl::StrCat("UNEXPLAINED, this is the closest: ", s->reason));

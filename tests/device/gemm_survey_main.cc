@@ -1,12 +1,14 @@
-// Surveys cuBLASLt's products on this machine's GPU: finds and validates a descriptor for each shape, and writes an arch
-// profile.
+// Surveys the products of cuBLASLt or cuBLAS on this machine's GPU: finds and validates a descriptor for each shape, and
+// writes an arch profile.
 //   samebits_gemm_survey --out DIR [--seconds S] [--count N] [--seed N] [--threads N] [--draws N] [--workspace BYTES]
 //                        [--types f16,f16,f32,f16:TN[;...]] [--no-models] [--most-m N] [--profile FILE]
 //                        [--device NAME] [--driver VERSION] [--shape MxNxK[,...]] [--simulated] [--hidden N]
+//                        [--library cublaslt|cublas]
 // First the products of language models (answers of the cost model for every M up to --most-m, then shapes at M = 1, 2,
 // 4, ..., 8192), then random shapes, types in turn, until --count per type of inputs or the time is over. --profile
 // starts with the rules of an earlier profile. --simulated surveys the simulated library, without a GPU. --hidden only
-// recovers N random hidden descriptors, as `samebits gemm simulate` does, for which 16 cores are welcome. DIR gets
+// recovers N random hidden descriptors, as `samebits gemm simulate` does, for which 16 cores are welcome. cublas, the
+// classic interface, tells no algorithm: each shape is recovered by itself, and the profile holds these shapes alone. DIR gets
 // survey.jsonl (one object a shape), profile.txt, record.json; tables go to standard output.
 
 #include <malloc.h>
@@ -36,6 +38,7 @@
 #include "core/gemm/simulation.h"
 #include "core/gemm/survey.h"
 #include "tests/device/gemm_walks.h"
+#include "workers/cuda/cublas_library.h"
 #include "workers/cuda/cublaslt_library.h"
 
 namespace samebits::device_test {
@@ -45,7 +48,7 @@ using gemm::SurveyedShape;
 using Clock = std::chrono::steady_clock;
 
 struct Flags {
-  std::string out = ".", profile, device = "NVIDIA H200", driver = "unknown", shape;
+  std::string out = ".", profile, device = "NVIDIA H200", driver = "unknown", shape, library = "cublaslt";
   std::string types =
       "f16,f16,f32,f16:TN;f16,f16,f32,f32:NN;f16,f16,f32,f16:NT;f16,f16,f32,f32:TT;f16,f16,f32,f32:TN;"
       "f16,f16,f32,f16:NN;f16,f16,f32,f32:NT;f16,f16,f32,f16:TT;"
@@ -65,7 +68,7 @@ bool ParseFlags(int argc, char** argv, Flags* flags) {
   const std::map<std::string, std::string*> texts = {{"--out", &flags->out},         {"--types", &flags->types},
                                                      {"--profile", &flags->profile}, {"--device", &flags->device},
                                                      {"--driver", &flags->driver},   {"--shape", &flags->shape},
-                                                     {"--model-types", &flags->model_types}};
+                                                     {"--model-types", &flags->model_types}, {"--library", &flags->library}};
   const std::map<std::string, int64_t*> numbers = {{"--count", &flags->count}, {"--most-m", &flags->most_m}, {"--hidden", &flags->hidden},
                                                    {"--workspace", &flags->workspace}};
   for (int i = 1; i < argc; ++i) {
@@ -92,7 +95,7 @@ bool ParseFlags(int argc, char** argv, Flags* flags) {
       return false;
     }
   }
-  return flags->threads > 0;
+  return flags->threads > 0 && (flags->library == "cublaslt" || flags->library == "cublas");
 }
 
 // "f16,f16,f32,f16:TN;..." as problems without sides.
@@ -192,7 +195,12 @@ class Program {
 
   absl::StatusOr<std::unique_ptr<gemm::BlackBox>> Open() {
     if (flags_.simulated) return std::make_unique<gemm::SimulatedCostModel>();
-    auto library = workers::CublasLtLibrary::Open({0, flags_.workspace});
+    if (flags_.library == "cublas") return AsBlackBox(workers::CublasLibrary::Open({0, flags_.workspace}));
+    return AsBlackBox(workers::CublasLtLibrary::Open({0, flags_.workspace}));
+  }
+
+  template <typename Library>
+  static absl::StatusOr<std::unique_ptr<gemm::BlackBox>> AsBlackBox(absl::StatusOr<std::unique_ptr<Library>> library) {
     if (!library.ok()) return library.status();
     return std::unique_ptr<gemm::BlackBox>(*std::move(library));
   }
@@ -201,18 +209,26 @@ class Program {
     identity_.device = flags_.simulated ? "simulated" : flags_.device;
     identity_.driver = flags_.driver;
     identity_.workspace_bytes = flags_.workspace;
-    identity_.library = flags_.simulated ? "simulated" : "cuBLASLt";
+    identity_.library = flags_.simulated ? "simulated" : flags_.library == "cublas" ? "cuBLAS" : "cuBLASLt";
     identity_.sm = 90;
     if (!flags_.simulated) {
-      const auto library = workers::CublasLtLibrary::Open({0, flags_.workspace});
-      if (!library.ok()) return library.status();
-      identity_.sm = (*library)->sm();
-      identity_.multiprocessors = (*library)->multiprocessors();
-      identity_.library_version = (*library)->version();
+      const absl::Status status = flags_.library == "cublas"
+                                      ? IdentifyFrom(workers::CublasLibrary::Open({0, flags_.workspace}))
+                                      : IdentifyFrom(workers::CublasLtLibrary::Open({0, flags_.workspace}));
+      if (!status.ok()) return status;
     }
     std::printf("%s %ld, sm_%ld, %ld multiprocessors, workspace %ld bytes, seed %lu, %d threads\n", identity_.library.c_str(),
                 long{identity_.library_version}, long{identity_.sm}, long{identity_.multiprocessors}, long{flags_.workspace},
                 static_cast<unsigned long>(flags_.seed), flags_.threads);
+    return absl::OkStatus();
+  }
+
+  template <typename Library>
+  absl::Status IdentifyFrom(const absl::StatusOr<std::unique_ptr<Library>>& library) {
+    if (!library.ok()) return library.status();
+    identity_.sm = (*library)->sm();
+    identity_.multiprocessors = (*library)->multiprocessors();
+    identity_.library_version = (*library)->version();
     return absl::OkStatus();
   }
 
@@ -264,7 +280,8 @@ class Program {
       jsonl_ << ",\"supported\":false}\n";
       return;
     }
-    jsonl_ << ",\"algorithm\":" << Quote(ToText(s.algorithm)) << ",\"explained\":" << (s.explained ? "true" : "false")
+    const bool told = !(s.algorithm == gemm::Algorithm());
+    jsonl_ << ",\"algorithm\":" << (told ? Quote(ToText(s.algorithm)) : "null") << ",\"explained\":" << (s.explained ? "true" : "false")
            << ",\"predicted\":" << (s.predicted ? "true" : "false") << ",\"desc\":" << Quote(ToText(s.desc).substr(7))
            << ",\"launches\":" << s.launches << ",\"outputs\":" << s.outputs << ",\"ms\":" << absl::StrFormat("%.1f", s.millis);
     if (s.summed_k != p.k) jsonl_ << ",\"summed_k\":" << s.summed_k;

@@ -3,33 +3,15 @@
 
 // What a black box over the stand-ins owes: products in every layout as the emulator computes them.
 
-#include <cstdlib>
-#include <random>
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "core/gemm/simulated_library.h"
 #include "core/gemm/survey.h"
+#include "tests/support/fake_gpu/scoped_variable.h"
 
 namespace samebits::fake_gpu {
-
-// Sets a variable of the environment, or takes it away, until the end of the scope.
-class ScopedVariable {
- public:
-  ScopedVariable(const char* name, const char* value) : name_(name) {
-    if (const char* before = std::getenv(name); before != nullptr) before_ = before, had_ = true;
-    value == nullptr ? unsetenv(name) : setenv(name, value, 1);
-  }
-  ~ScopedVariable() { had_ ? setenv(name_, before_.c_str(), 1) : unsetenv(name_); }
-  ScopedVariable(const ScopedVariable&) = delete;
-
- private:
-  const char* name_;
-  std::string before_;
-  bool had_ = false;
-};
 
 inline gemm::GemmProblem Problem(const char* types, gemm::Layout layout, int64_t m = 9, int64_t n = 7, int64_t k = 37) {
   gemm::GemmProblem problem;

@@ -10,6 +10,7 @@
 
 #include "client/cli/command_line.h"
 #include "client/cli/commands.h"
+#include "tests/support/fake_gpu/scoped_variable.h"
 
 namespace samebits::cli {
 namespace {
@@ -131,6 +132,59 @@ TEST_F(GemmCommandsTest, ADefectOfALibraryIsFound) {
                                  "--k", "7176"});
   EXPECT_EQ(result.code, ExitCode::kNotEquivalent) << result.err;
   EXPECT_THAT(result.out, HasSubstr("DEFECT: elements 7168 to 7175 are not summed"));
+}
+
+constexpr const char* kProduct[] = {"--types", "f16,f16,f32,f32", "--m", "6", "--n", "5", "--k", "70"};
+
+std::vector<std::string> Probe(const std::string& library) {
+  std::vector<std::string> line{"gemm", "probe", "--library", library};
+  line.insert(line.end(), std::begin(kProduct), std::end(kProduct));
+  return line;
+}
+
+TEST_F(GemmCommandsTest, VendorsLibrariesAreProbed) {
+  const fake_gpu::ScopedVariable hip("SAMEBITS_HIP", SAMEBITS_FAKE_HIP), blas("SAMEBITS_HIPBLASLT", SAMEBITS_FAKE_HIPBLASLT);
+  const Result amd = RunLine(Probe("hipblaslt"));
+  EXPECT_EQ(amd.code, ExitCode::kEquivalent) << amd.err;
+  EXPECT_THAT(amd.out, HasSubstr("algorithm   id=4660 "));
+  EXPECT_THAT(amd.out, HasSubstr("instruction=fma"));
+#ifdef SAMEBITS_FAKE_CUDA
+  const fake_gpu::ScopedVariable runtime("SAMEBITS_CUDART", SAMEBITS_FAKE_CUDA), driver("SAMEBITS_CUDA_DRIVER", SAMEBITS_FAKE_CUDA);
+  const fake_gpu::ScopedVariable lt("SAMEBITS_CUBLASLT", SAMEBITS_FAKE_CUDA), classic("SAMEBITS_CUBLAS", SAMEBITS_FAKE_CUDA);
+  const Result nvidia = RunLine(Probe("cublas"));
+  EXPECT_EQ(nvidia.code, ExitCode::kEquivalent) << nvidia.err;
+  EXPECT_THAT(nvidia.out, HasSubstr("algorithm   not told by the library"));
+  EXPECT_THAT(nvidia.out, HasSubstr("instruction=fma"));
+  std::vector<std::string> json = Probe("cublas");
+  json.insert(json.end(), {"--format", "json"});
+  EXPECT_THAT(RunLine(json).out, HasSubstr("\"algorithm\":null"));
+  // the same arithmetic in both interfaces of NVIDIA: no shape that both profiles list changes
+  for (const char* library : {"cublas", "cublaslt"}) {
+    const Result built = RunLine({"profile", "build", "--library", library, "--out", Path(library), "--kinds", "f16,f16,f32,f32",
+                                  "--shapes", "3", "--no-models", "--most-k", "60", "--seed", "11", "--threads", "1", "--quiet"});
+    ASSERT_EQ(built.code, ExitCode::kEquivalent) << built.err;
+  }
+  const Result diff = RunLine({"profile", "diff", Path("cublaslt"), Path("cublas")});
+  EXPECT_EQ(diff.code, ExitCode::kEquivalent) << diff.out << diff.err;
+  EXPECT_THAT(diff.out, HasSubstr("cuBLAS"));
+#endif
+}
+
+TEST_F(GemmCommandsTest, LibrariesThatAreNotThereAreNamed) {
+  const fake_gpu::ScopedVariable hip("SAMEBITS_HIP", "/nowhere/libamdhip64.so");
+  const Result amd = RunLine(Probe("hipblaslt"));
+  EXPECT_EQ(amd.code, ExitCode::kBadInput);
+  EXPECT_THAT(amd.err, HasSubstr("/nowhere/libamdhip64.so is not found; SAMEBITS_HIP may name it"));
+  const fake_gpu::ScopedVariable cuda("SAMEBITS_CUDART", "/nowhere/libcudart.so");
+  const Result nvidia = RunLine(Probe("cublas"));
+  EXPECT_EQ(nvidia.code, ExitCode::kBadInput);
+#ifdef SAMEBITS_FAKE_CUDA
+  EXPECT_THAT(nvidia.err, HasSubstr("SAMEBITS_CUDART may name it"));
+#else
+  EXPECT_THAT(nvidia.err, HasSubstr("made without CUDA's headers"));
+#endif
+  EXPECT_EQ(RunLine({"profile", "build", "--library", "hipblaslt", "--out", Path("p"), "--kinds", "f16,f16,f32,f32"}).code,
+            ExitCode::kBadInput);
 }
 
 TEST_F(GemmCommandsTest, BadQuestionsToProfilesAreRefused) {

@@ -4,6 +4,7 @@
 
 #include "core/gemm/profile_report.h"
 #include "core/gemm/simulated_cost_model.h"
+#include "core/gemm/simulated_library.h"
 
 namespace samebits::gemm {
 namespace {
@@ -132,6 +133,32 @@ TEST(ProfileTextTest, BadLinesAreNamed) {
   }
   EXPECT_FALSE(ParseArchProfile("").ok());
   EXPECT_FALSE(ParseArchProfile("samebits-profile/2\n").ok());
+}
+
+TEST_F(SurveyTest, ALibraryThatTellsNoAlgorithmGivesAProfileOfItsShapes) {
+  HiddenGemm hidden;
+  hidden.problem = {.m = 12, .n = 10, .k = 640};
+  hidden.summed_k = 640;
+  hidden.desc = *ParseGemmDesc("gemm/1 types=f16,f16,f32,f16 instruction=wgmma:16 family=split_k cuts=contiguous:320x2");
+  SimulatedLibrary library(hidden);
+  ASSERT_FALSE(library.tells_algorithm());
+  const auto shape = StudyShape(&library, &book_, hidden.problem, {});
+  ASSERT_TRUE(shape.ok()) << shape.status();
+  EXPECT_TRUE(shape->explained) << shape->reason;
+  EXPECT_FALSE(shape->predicted);
+  EXPECT_TRUE(book_.Entries().empty());  // a rule would be one for shapes that nothing is known of
+  ArchProfile identity;
+  identity.device = "simulated device", identity.library = "silent", identity.sm = 90;
+  ProfileBuilder builder(identity);
+  builder.AddShape(*shape, 10);
+  const auto profile = ParseArchProfile(ToText(std::move(builder).Build(book_)));
+  ASSERT_TRUE(profile.ok()) << profile.status();
+  const auto described = Describe(*profile, hidden.problem);
+  ASSERT_TRUE(described.ok()) << described.status();
+  EXPECT_EQ(DigestOf(*Compile(described->desc, 640, 90)), DigestOf(*Compile(hidden.desc, 640, 90)));
+  GemmProblem other = hidden.problem;
+  other.k = 656;
+  EXPECT_FALSE(Describe(*profile, other).ok());
 }
 
 }  // namespace
