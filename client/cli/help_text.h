@@ -218,8 +218,8 @@ Asks the library on this machine: probes read the tree of sums, fresh draws conf
 and the descriptor. cublas is cublasGemmEx, which tells no algorithm. hipblaslt was only ever run against a stand-in, not
 on a GPU, and of AMD's matrix instructions there is no model: only products by scalar instructions can be explained there.
 The libraries are found at run time; SAMEBITS_CUDART, SAMEBITS_CUDA_DRIVER, SAMEBITS_CUBLASLT, SAMEBITS_CUBLAS, SAMEBITS_HIP
-and SAMEBITS_HIPBLASLT name them where the loader does not find them. Exit codes: 0 explained; 1 explained, but the library leaves out elements; 3 unexplained; 2 usage or
-input error.)";
+and SAMEBITS_HIPBLASLT name them where the loader does not find them. Exit codes: 0 explained; 1 explained, but the library
+leaves out elements; 3 unexplained; 2 usage or input error.)";
 
 inline constexpr char kGemmInvarianceHelp[] =
     R"(Examples:
@@ -238,7 +238,8 @@ inline constexpr char kProfileBuildHelp[] =
   samebits profile build --out h200.txt --kinds 'bf16,bf16,f32,bf16;f16,f16,f32,f16:NT' --shapes 500
 
 With --library cublas, which tells no algorithm, every shape is recovered by itself, and the profile says nothing about
-shapes that were not studied. Exit codes: 0 written; 2 usage or input error, or the library is not there; 4 the library failed.)";
+shapes that were not studied. Exit codes: 0 written; 2 usage or input error, or the library is not there; 4 the library
+failed.)";
 
 inline constexpr char kProfileStoredHelp[] =
     R"(Examples:
