@@ -98,12 +98,18 @@ void AddJobs(CLI::App* sub, CommandLine* line) {
   AddThreads(sub, "--jobs", &line->jobs, "Threads with --local; default: one per core");
 }
 
+// The environment is read where the folder is needed: as an option's default it would win over the flag, because several
+// commands share the value.
+void AddData(CLI::App* sub, Builder* b) {
+  sub->add_option("--data", b->line.serve.data, "Folder of the database; default $SAMEBITS_DATA")->type_name("DIR");
+}
+
 void AddServe(CLI::App* app, Builder* b) {
   ServeOptions& o = b->line.serve;
   CLI::App* sub = AddCommand(app, b, Command::kServe, "serve", "Run the server", kServeHelp);
   sub->add_option("--listen", o.listen, "Address of the gRPC endpoint")->type_name("HOST:PORT");
   sub->add_option("--metrics", o.metrics, "Address of the Prometheus endpoint, or none")->type_name("HOST:PORT");
-  sub->add_option("--data", o.data, "Folder of the database")->envname("SAMEBITS_DATA")->type_name("DIR");
+  AddData(sub, b);
   sub->add_flag("--in-memory", o.in_memory, "Keep everything in memory; lost at exit");
   AddThreads(sub, "--threads", &o.threads, "Threads that check; default: one per core");
   sub->add_option("--cache-entries", o.cache_entries, "Signatures kept in memory")->type_name("N");
@@ -134,7 +140,7 @@ void AddMaintenance(CLI::App* app, Builder* b) {
   MaintenanceOptions& o = b->line.maintenance;
   const auto add = [&](Command command, const char* name, const char* summary, const char* help, const char* file) {
     CLI::App* sub = AddCommand(app, b, command, name, summary, help);
-    sub->add_option("--data", b->line.serve.data, "Folder of the database")->envname("SAMEBITS_DATA")->type_name("DIR");
+    AddData(sub, b);
     AddChoice(sub, "--format", &b->format, {"human", "json"}, "Form of the answer");
     sub->add_option("file", o.file, file)->type_name("FILE");
     return sub;

@@ -20,7 +20,8 @@ std::string Environment(const char* name) {
 }
 
 absl::StatusOr<std::string> DataFolder(const ServeOptions& options) {
-  if (!options.data.empty()) return options.data;  // also from SAMEBITS_DATA
+  if (!options.data.empty()) return options.data;
+  if (std::string data = Environment("SAMEBITS_DATA"); !data.empty()) return data;
   if (const std::string xdg = Environment("XDG_DATA_HOME"); !xdg.empty()) return xdg + "/samebits";
   if (const std::string home = Environment("HOME"); !home.empty()) return home + "/.local/share/samebits";
   return absl::InvalidArgumentError("no folder for data: HOME is not set; name one with --data, or use --in-memory");

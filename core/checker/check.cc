@@ -66,9 +66,10 @@ std::string BufferNames(const std::vector<std::pair<expr::BufferId, bool>>& use,
   std::vector<std::string> names;
   for (const auto& [buffer, counts] : use) {
     const std::string& name = workspace.nodes.buffer_name(buffer);
+    if (!counts) continue;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
-  return names.empty() ? "the kernel has no pointer argument" : absl::StrCat("they are: ", absl::StrJoin(names, ", "));
+  return names.empty() ? "no pointer argument is compared" : absl::StrCat("they are: ", absl::StrJoin(names, ", "));
 }
 
 // Binds arguments to parameters and registers their buffers.

@@ -39,7 +39,7 @@ std::string AttrName(Fn fn, uint64_t word) {
   switch (fn) {  // attribute words that are no Attr
     case Fn::kSignExtend: return " from " + std::to_string(word) + " bits";
     case Fn::kExtract: case Fn::kConcat: case Fn::kVector: case Fn::kGather: case Fn::kIsa: case Fn::kMatrixStep:
-    case Fn::kParam: case Fn::kInt: case Fn::kConst:
+    case Fn::kParam: case Fn::kInt: case Fn::kConst: case Fn::kFold:
       return "";
     default: break;
   }

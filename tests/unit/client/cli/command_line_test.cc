@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "client/cli/commands.h"
+
 namespace samebits::cli {
 namespace {
 
@@ -87,6 +89,17 @@ TEST(CommandLineTest, ServeOptions) {
   EXPECT_EQ(line.serve.threads, 2);
   EXPECT_EQ(line.serve.check_seconds, 1.5);
   EXPECT_EQ(line.serve.cache_entries, std::nullopt);
+}
+
+TEST(CommandLineTest, TheDataFolderComesFromFlagOrEnvironment) {
+  setenv("SAMEBITS_DATA", "/of/the/environment", 1);
+  const auto flag = ExistingDatabase(ParseOk({"serve", "--data", "/of/the/flag"}).serve);
+  const auto fsck = ExistingDatabase(ParseOk({"fsck", "--data", "/of/the/flag"}).serve);
+  const auto environment = ExistingDatabase(ParseOk({"serve"}).serve);
+  unsetenv("SAMEBITS_DATA");
+  EXPECT_EQ(*flag, "/of/the/flag/samebits.db");
+  EXPECT_EQ(*fsck, "/of/the/flag/samebits.db");
+  EXPECT_EQ(*environment, "/of/the/environment/samebits.db");
 }
 
 TEST(CommandLineTest, UsageErrorsSayWhatIsWrong) {

@@ -3,22 +3,26 @@
 #include <string>
 
 #include "core/checker/checker.h"
+#include "core/expr/fn.h"
 #include "gtest/gtest.h"
 
 namespace samebits::checker {
 namespace {
 
-Signature Of(const std::string& body, uint32_t threads = 64) {
-  const std::string text =
+std::string Whole(const std::string& body) {
+  return
       ".version 8.0\n.target sm_80\n.address_size 64\n"
       ".visible .entry k(.param .u64 x, .param .u64 y, .param .u64 o, .param .u32 n, .param .u32 m)\n{\n"
       ".reg .pred %p<32>;\n.reg .b32 %r<64>;\n.reg .b64 %rd<64>;\n.reg .f32 %f<32>;\n.shared .align 16 .b8 s[4096];\n"
       "ld.param.u64 %rd0, [x];\nld.param.u64 %rd1, [y];\nld.param.u64 %rd2, [o];\n"
       "ld.param.u32 %r8, [n];\nld.param.u32 %r9, [m];\nmov.u32 %r0, %tid.x;\nmov.u32 %r1, %ctaid.x;\n" +
       body + "ret;\n}\n";
+}
+
+Signature Of(const std::string& body, uint32_t threads = 64) {
   Launch launch;
   launch.block = {threads, 1, 1};
-  auto signature = ComputeSignature(text, launch);
+  auto signature = ComputeSignature(Whole(body), launch);
   EXPECT_TRUE(signature.ok()) << signature.status();
   return signature.ok() ? *signature : Signature{};
 }
@@ -76,6 +80,21 @@ TEST(OpenLoop, AttacksOnTheLoop) {
   ExpectDifferent(a, with([](Sum* s) { s->after = "neg.f32 %f0, %f0;\n"; }));
   // One element more in some sizes: i < n - 64 + 64 is the same, i < n + 64 is not.
   ExpectDifferent(a, with([](Sum* s) { s->between = "add.s32 %r14, %r8, 64;\n"; s->bound = "%r14"; }));
+}
+
+TEST(OpenLoop, IsShownAsAFold) {
+  EXPECT_EQ(expr::AttrName(expr::Fn::kFold, ~uint64_t{0}), "");
+  Launch launch;
+  launch.block = {64, 1, 1};
+  for (const Sum& other : {Sum{.step = "128"}, Sum{.load = "4"}, Sum{.op = "fma.rn.f32 %f0, %f1, %f1, %f0;\n"}}) {
+    const auto c = Explain(Whole(Text({})), launch, Whole(Text(other)), launch);
+    ASSERT_TRUE(c.ok() && c->difference) << c.status();
+    EXPECT_NE(c->difference->a.tree.find("fold"), std::string::npos) << c->difference->a.tree;
+    EXPECT_LT(c->difference->a.tree.size(), 20000u);
+  }
+  const auto map = Inspect(Whole(Text({})), launch);
+  ASSERT_TRUE(map.ok()) << map.status();
+  EXPECT_NE(map->find("fold"), std::string::npos) << *map;
 }
 
 TEST(OpenLoop, WalkedBackwards) {
