@@ -14,11 +14,12 @@ def outcome(digests, stable=True):
     return {"digests": digests, "stable": stable}
 
 
-def report(kernels):
+def report(kernels, assuming=()):
     """The report on one group of (row, signature, outcomes) triples."""
     results = service_corpus.Results()
     for kernel, signature, outcomes in kernels:
         results.signatures[kernel["id"]], results.outcomes[kernel["id"]] = signature, outcomes
+    results.assuming.update(assuming)
     made = service_corpus.Report(results, ["uniform", "wide"])
     made.add("g", [kernel for kernel, _, _ in kernels])
     return made
@@ -36,6 +37,13 @@ class Comparison(unittest.TestCase):
                        (row("b", ["1"]), "s", [outcome(["x"]), outcome(["y"])])])
         self.assertEqual((made.counts["certified_pairs"], made.counts["certified_pairs_different"]), (2, 1))
         self.assertEqual(made.counts["kernels_unlike_on_devices"], 1)
+        self.assertTrue(made.wrong)
+
+    def test_pairs_that_assume_contraction_are_counted_apart(self):
+        kernels = [(row("a", ["1", "2"]), "s", [outcome(["x", "x"])]), (row("b", ["1", "2"]), "s", [outcome(["x", "y"])])]
+        made = report(kernels, assuming={"b"})
+        self.assertEqual((made.counts["certified_pairs_different"], made.counts["different_since_contraction_is_not_alike"]),
+                         (0, 1))
         self.assertTrue(made.wrong)
 
     def test_finer_names_the_distribution(self):

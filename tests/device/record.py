@@ -14,11 +14,16 @@ def _output(*command):
         return ""
 
 
+def _without_folder(word):
+    """Absolute paths say more of the machine than of the run."""
+    return word.rstrip("/").rsplit("/", 1)[-1] if word.startswith("/") else word
+
+
 def environment(device, cuda_version, commit):
     """Fields common to all records. `commit` of the tree that ran, where the machine has no repository."""
     release = [line for line in _output("ptxas", "--version").splitlines() if "release" in line]
     return {
-        "command": " ".join(["python3", *sys.argv]),
+        "command": " ".join(["python3", *map(_without_folder, sys.argv)]),
         "commit": commit or _output("git", "rev-parse", "HEAD"),
         "device": device,
         "driver": _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").split("\n")[0],
