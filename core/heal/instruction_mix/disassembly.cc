@@ -15,6 +15,12 @@ std::string_view Trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
+std::string OfDigits(std::string_view text) {
+  size_t end = 0;
+  while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+  return std::string(text.substr(0, end));
+}
+
 bool IsHex(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
 }
@@ -111,8 +117,16 @@ bool DisassemblyReader::Heading(std::string_view line) {
     Open(Dialect::kSass, after("Function :"));
   } else if (line.starts_with(".text.") && line.ends_with(':')) {
     Open(Dialect::kSass, line.substr(6, line.size() - 7));
-  } else if (line.starts_with(".section")) {
+  } else if (line.starts_with(".section\t") || line.starts_with(".section ")) {
     Close();
+    // Code that a library made while it ran has no label of that name.
+    const std::string_view name = Trim(line.substr(8));
+    if (name.starts_with(".text.")) Open(Dialect::kSass, name.substr(6, name.find(',') - 6));
+  } else if (const size_t flag = line.find("EF_CUDA_SM"); line.starts_with(".headerflags") && flag != line.npos) {
+    if (target_.empty()) {
+      const std::string_view number = line.substr(flag + 10);
+      target_ = absl::StrCat("sm_", OfDigits(number.substr(0, 3)));
+    }
   } else if (line.starts_with("code for sm_")) {
     Close();
     target_ = std::string(after("code for ").substr(0, 16));

@@ -131,6 +131,24 @@ TEST(DisassemblyTest, Filters) {
   EXPECT_FALSE(CompileFilter(std::string(kMostPattern + 1, 'a')).ok());
 }
 
+TEST(DisassemblyTest, SectionsNameKernelsWithoutALabel) {
+  const auto kernels = ByName(
+      "\t.headerflags\t@\"EF_CUDA_64BIT_ADDRESS EF_CUDA_SM90 EF_CUDA_VIRTUAL_SM(EF_CUDA_SM90)\"\n"
+      "\t.section\t.text.product_made_late,\"ax\",@progbits\n"
+      "\t.sectionflags\t@\"SHF_BARRIERS=3\"\n"
+      "\t.sectioninfo\t@\"SHI_REGISTERS=168\"\n"
+      "        .global         product_made_late\n"
+      "product_made_late:\n"
+      "        /*0000*/                   HGMMA.64x16x16.F32 R24, gdesc[UR4], RZ, !UPT ;\n"
+      "        /*0010*/                   EXIT ;\n"
+      "\t.section\t.nv.constant0.product_made_late,\"a\",@progbits\n"
+      "        /*0000*/ \t.byte\t0x00 ;\n");
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels.begin()->first, "product_made_late");
+  EXPECT_EQ(kernels.begin()->second.instructions, 2);
+  EXPECT_EQ(kernels.begin()->second.target, "sm_90");
+}
+
 TEST(DisassemblyTest, TextWithoutInstructionsIsAnError) {
   for (const char* text : {"", "hello\n", "\tFunction : k\n", "[1, 2", "{}", "[[[", "  401000:\t55\tpush %rbp\n"}) {
     const auto mixes = Read(text);
