@@ -196,9 +196,10 @@ class Surveyor {
     absl::StatusOr<SurveyedShape> shape = StudyShape(box, book_, problem, options);
     *errors = shape.ok() ? 0 : *errors + 1;
     if (!shape.ok()) {
+      const std::string reason = absl::StrCat("the library failed: ", shape.status().message());
       shape = SurveyedShape{problem};
       shape->summed_k = problem.k;
-      shape->reason = absl::StrCat("the library failed: ", shape.status().message());
+      shape->reason = reason;
     }
     shape->millis = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     return *std::move(shape);

@@ -29,7 +29,8 @@ def main():
         if row["phase"] == "walks" or not row.get("supported", True):
             continue
         if not row["explained"]:
-            unexplained[f"{row['kind']}, algorithm {row['algorithm'].split()[0].split('=')[1]}"] += 1
+            algorithm = (row["algorithm"] or "id=unknown").split()[0].split("=")[1]
+            unexplained[f"{row['kind']}, algorithm {algorithm}"] += 1
         defects += [f"{row['kind']} {row['m']}x{row['n']}x{row['k']}: {line}"
                     for line in row.get("evidence", []) if line.startswith("DEFECT")]
     figures = record.pop("figures")

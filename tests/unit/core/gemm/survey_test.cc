@@ -50,6 +50,29 @@ class SurveyTest : public ::testing::Test {
   std::vector<SurveyedShape> shapes_;
 };
 
+// Answers nothing.
+class BrokenLibrary : public BlackBox {
+ public:
+  int sm() const override { return 90; }
+  bool tells_algorithm() const override { return false; }
+  absl::StatusOr<CallProfile> Profile(const GemmProblem&) override { return absl::InternalError("the bus is gone"); }
+  absl::StatusOr<std::vector<uint64_t>> Multiply(const GemmProblem&, const SparseRows&, const SparseRows&,
+                                                 std::span<const Output>) override {
+    return absl::InternalError("the bus is gone");
+  }
+};
+
+TEST_F(SurveyTest, AFailureOfTheLibraryIsSaidInItsWords) {
+  SurveyOptions options;
+  options.threads = 1;
+  std::vector<SurveyedShape> shapes;
+  const auto next = [](int64_t index) { return index < 2 ? std::optional(GemmProblem{.m = 4, .n = 4, .k = 32}) : std::nullopt; };
+  const auto open = []() -> absl::StatusOr<std::unique_ptr<BlackBox>> { return std::make_unique<BrokenLibrary>(); };
+  EXPECT_TRUE(Survey(open, next, &book_, options, [&](int64_t, const SurveyedShape& shape) { shapes.push_back(shape); }).ok());
+  ASSERT_EQ(shapes.size(), 2);
+  EXPECT_EQ(shapes[0].reason, "the library failed: the bus is gone");
+}
+
 TEST_F(SurveyTest, EveryShapeIsExplainedMostByRules) {
   const ArchProfile profile = Study(120);
   SimulatedCostModel model;
