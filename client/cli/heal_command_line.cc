@@ -45,8 +45,9 @@ CLI::App* AddAsking(CLI::App* heal, Builder* b, Command command, const char* nam
   HealOptions& o = b->line.heal;
   CLI::App* sub = AddJob(heal, b, command, name, summary, help);
   CLI::Option* file = Add(sub, "--prompts", o.prompts, "FILE", "Prompts as tokens, JSON Lines (docs/numerics.md)");
-  Add(sub, "--synthetic-prompts", o.synthetic_prompts, "COUNTxLENGTH[:SEED]", "Random tokens in place of a file")->excludes(file);
-  Add(sub, "--limit", o.limit, "N", "Only the first N prompts of the file")->check(CLI::PositiveNumber.description(""));
+  CLI::Option* synthetic = Add(sub, "--synthetic-prompts", o.synthetic_prompts, "COUNTxLENGTH[:SEED]", "Random tokens in place of a file");
+  synthetic->excludes(file);
+  Add(sub, "--limit", o.limit, "N", "Only the first N prompts of the file")->check(CLI::PositiveNumber.description(""))->excludes(synthetic);
   Add(sub, "--anchor", o.anchor, "CONFIGURATION", "What others are compared with; default fp32");
   Add(sub, "--max-new-tokens", o.max_new_tokens, "N", "Most tokens that are generated for a prompt");
   return sub;

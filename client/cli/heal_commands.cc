@@ -1,5 +1,8 @@
 // The commands `heal evaluate` to `heal serve-cost`, in this process or on a worker of a server.
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -54,7 +57,7 @@ absl::StatusOr<NumericsResult> RunLocally(const CommandLine& line, const v1::Num
   result.set_engine((*backend)->Describe());
   std::unique_ptr<HealJournal> journal;
   if (!o.journal.empty()) {
-    auto opened = HealJournal::Open(o.journal, absl::StrCat(request.SerializeAsString(), "\n", result.engine()));
+    auto opened = HealJournal::Open(o.journal, absl::StrCat(request.SerializeAsString(), "\n", result.engine(), "\n", MarkOfWeights(**checkpoint)));
     if (!opened.ok()) return opened.status();
     journal = *std::move(opened);
   }
@@ -66,13 +69,22 @@ absl::StatusOr<NumericsResult> RunLocally(const CommandLine& line, const v1::Num
   return result;
 }
 
+// Before a job that may take hours: the folder that its result goes to exists and takes files.
+absl::Status PrepareOutput(const CommandLine& line) {
+  const std::string& folder = line.heal.output;
+  if (folder.empty() || line.job.no_wait) return absl::OkStatus();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error && access(folder.c_str(), W_OK | X_OK) != 0) error = std::error_code(errno, std::generic_category());
+  if (!error) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--output ", folder, ": ", error.message(), "; give a folder that can be written to"));
+}
+
 // What --output asks for; nothing without it.
 absl::Status WriteFiles(const CommandLine& line, const NumericsResult& result) {
   if (line.heal.output.empty()) return absl::OkStatus();
+  if (absl::Status status = PrepareOutput(line); !status.ok()) return status;
   const std::filesystem::path folder = line.heal.output;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return absl::InvalidArgumentError(absl::StrCat("--output ", line.heal.output, ": ", error.message()));
   std::vector<std::pair<std::string, std::string>> files;
   if (const auto read = proto::ResultFromProto(result); read.ok())
     files.emplace_back("figure.svg", render::HealFigure(*read));
@@ -84,13 +96,13 @@ absl::Status WriteFiles(const CommandLine& line, const NumericsResult& result) {
 }
 
 ExitCode Show(const CommandLine& line, const NumericsResult& result) {
-  if (absl::Status status = WriteFiles(line, result); !status.ok()) return ReportError(line, status);
+  const absl::Status written = WriteFiles(line, result);
   if (FormatOf(line) == Format::kJson) {
     PrintLine(JsonMessage(result));
   } else {
     PrintText(HumanNumerics(result, OutputLayout(line)));
   }
-  return ExitCode::kEquivalent;
+  return written.ok() ? ExitCode::kEquivalent : ReportError(line, written);
 }
 
 ExitCode RunOnServer(const CommandLine& line, const v1::NumericsRequest& request) {
@@ -116,6 +128,7 @@ ExitCode RunHeal(const CommandLine& line) {
     return ReportError(line, absl::InvalidArgumentError("--resume goes with --local: the server keeps what its workers finished"));
   const absl::StatusOr<v1::NumericsRequest> request = MakeHealRequest(line);
   if (!request.ok()) return ReportError(line, request.status());
+  if (absl::Status status = PrepareOutput(line); !status.ok()) return ReportError(line, status);
   if (!line.local) return RunOnServer(line, *request);
   const absl::StatusOr<NumericsResult> result = RunLocally(line, *request);
   return result.ok() ? Show(line, *result) : ReportError(line, result.status());

@@ -1,5 +1,6 @@
 #include "client/cli/heal_report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <variant>
 
@@ -43,6 +44,10 @@ std::string Report(const heal::EvaluateResult& r, const Style& style) {
   for (const heal::ConfigurationOutcome& c : r.configurations)
     table.Add({c.configuration, WithSem(c.mse, Number), WithSem(c.flip_rate, Percent), WithSem(c.divergence_rate, Percent)});
   std::string out = Anchor(r.anchor) + table.Text(style);
+  for (const heal::ConfigurationOutcome& c : r.configurations)
+    for (const heal::ScheduleOutcome& s : c.schedules)
+      if (!s.failure.empty())
+        absl::StrAppend(&out, OneLine(c.configuration), ", ", NameOf(s.schedule), ": not measured: ", OneLine(s.failure), "\n");
   if (!r.anchor.answers_known) out += "answers are unknown: a flip is another sequence\n";
   return out;
 }
@@ -66,11 +71,20 @@ std::string Report(const heal::AttributeResult& r, const Style& style) {
 
 std::string Report(const heal::DecomposeResult& r, const Style& style) {
   TextTable table({"operators", "instances", "least", "first quartile", "median", "third quartile", "most", "without error"});
-  for (const heal::FamilyOutcome& f : r.families)
+  std::string overflows;
+  for (const heal::FamilyOutcome& f : r.families) {
+    const int64_t overflown = std::count_if(r.operators.begin(), r.operators.end(), [&](const heal::OperatorOutcome& one) {
+      return one.instance.family == f.family && std::isnan(one.ratio) && one.total != 0;
+    });
     table.Add({NameOf(f.family), absl::StrCat(f.ratio.count), Percent(f.ratio.least), Percent(f.ratio.first),
-               Percent(f.ratio.median), Percent(f.ratio.third), Percent(f.ratio.most), absl::StrCat(f.undefined)});
+               Percent(f.ratio.median), Percent(f.ratio.third), Percent(f.ratio.most),
+               absl::StrCat(f.undefined - overflown)});
+    if (overflown != 0)
+      absl::StrAppend(&overflows, NameOf(f.family), ": ", overflown, " without a share: not finite under ",
+                      OneLine(r.configuration), "\n");
+  }
   return absl::StrCat(Anchor(r.anchor), "share of arithmetic in the error of ", OneLine(r.configuration), "\n",
-                      table.Text(style));
+                      table.Text(style), overflows);
 }
 
 std::string Report(const heal::SweepResult& r, const Style& style) {
@@ -78,6 +92,8 @@ std::string Report(const heal::SweepResult& r, const Style& style) {
   for (const heal::SweepPoint& p : r.points)
     table.Add({p.configuration, p.bits < 0 ? "-" : absl::StrCat(p.bits), WithSem(p.mse, Number), WithSem(p.flip_rate, Percent)});
   std::string out = Anchor(r.anchor) + table.Text(style);
+  for (const heal::SweepPoint& p : r.points)
+    if (p.flip_rate.count == 0) absl::StrAppend(&out, OneLine(p.configuration), ": not measured: its values are not finite\n");
   absl::StrAppend(&out, "tolerated flip rate ", Percent(r.tolerated_rate), ": ");
   if (r.threshold_bits)
     absl::StrAppend(&out, "reached from ", *r.threshold_bits, " bits on, MSE ", Number(r.threshold_mse), "\n");

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -78,9 +80,23 @@ void FillTrajectory(const HealOptions& o, v1::NumericsTrajectory* out) {
   out->set_max_new_tokens(o.max_new_tokens);
 }
 
+// Lists are split at commas, and so are the layers of "heal++:@2,5,7-9". No configuration begins with a digit: what does
+// is a layer of the configuration before it.
+std::vector<std::string> WithTheirLayers(const std::vector<std::string>& pieces) {
+  std::vector<std::string> whole;
+  for (const std::string& piece : pieces) {
+    const bool layer = !piece.empty() && absl::ascii_isdigit(static_cast<unsigned char>(piece[0]));
+    if (layer && !whole.empty() && absl::StrContains(whole.back(), ":@"))
+      absl::StrAppend(&whole.back(), ",", piece);
+    else
+      whole.push_back(piece);
+  }
+  return whole;
+}
+
 template <typename Request>
 void FillConfigurations(const HealOptions& o, Request* out) {
-  for (const std::string& text : o.configurations) out->add_configurations(text);
+  for (const std::string& text : WithTheirLayers(o.configurations)) out->add_configurations(text);
 }
 
 absl::Status FillEvaluate(const HealOptions& o, v1::EvaluateReproducibilityRequest* out) {
@@ -123,7 +139,7 @@ void FillSweep(const HealOptions& o, v1::SweepSignificandRequest* out) {
   FillTrajectory(o, out->mutable_trajectory());
   out->set_least_bits(o.least_bits);
   out->set_most_bits(o.most_bits);
-  for (const std::string& text : o.configurations) out->add_baselines(text);
+  for (const std::string& text : WithTheirLayers(o.configurations)) out->add_baselines(text);
   if (o.tolerated_rate) out->set_tolerated_rate(*o.tolerated_rate);
 }
 

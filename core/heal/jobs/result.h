@@ -79,13 +79,13 @@ struct AttributeResult {
 struct OperatorOutcome {
   OperatorInstance instance;
   double total = 0, truncation = 0, discrepancy = 0;  // E, T, L
-  double ratio = 0;                                   // (E - T + L) / 2E; NaN where E is 0
+  double ratio = 0;                                   // (E - T + L) / 2E; NaN where E is 0 or not finite
   int64_t values = 0;
 };
 struct FamilyOutcome {
   OperatorFamily family = OperatorFamily::kGemm;
   BoxPlot ratio;          // over instances
-  int64_t undefined = 0;  // instances without any error
+  int64_t undefined = 0;  // instances without a ratio: without any error, or not finite
 };
 struct DecomposeResult {
   AnchorOutcome anchor;

@@ -61,7 +61,7 @@ SAMEBITS_CONVERT(AnchorOutcome, AnchorOutcome, SAMEBITS_FIELDS, , )
 #undef SAMEBITS_FIELDS
 
 #define SAMEBITS_FIELDS(S, R, M, L) \
-  M(mse) R(prompt_mse) S(prompts) S(flips) S(diverged) S(correct) S(answers) R(first_divergence)
+  M(mse) R(prompt_mse) S(prompts) S(flips) S(diverged) S(correct) S(answers) R(first_divergence) S(failure)
 SAMEBITS_CONVERT(ScheduleOutcome, EvaluateReproducibilityResponse::Schedule, SAMEBITS_FIELDS,
                  m->set_schedule(static_cast<v1::NumericsSchedule>(v1::FIXED + static_cast<int>(s.schedule)));
                  , s.schedule = static_cast<heal::Schedule>(m.schedule() - v1::FIXED);)

@@ -198,6 +198,9 @@ TEST_F(HealTest, BadRequestsSayWhatIsWrong) {
   expect(RunSamebits(Job("evaluate", {"--local", "--device", "tpu"})), "tpu");
   const Outcome cost = RunSamebits({"heal", "serve-cost", "--local", "--model", "synthetic:tiny", "--batches", "0"});
   expect(cost, "batches");
+  const Outcome nowhere = RunSamebits(Job("sweep", {"--local", "--output", truncated + "/out"}));
+  expect(nowhere, "--output");
+  EXPECT_EQ(nowhere.err.find("parts"), std::string::npos) << "the job ran first: " << nowhere.err;
 }
 
 TEST(HealInstructionMixTest, CountsATextOfADisassembler) {

@@ -196,5 +196,19 @@ TEST_F(NumericsRequestTest, ErrorsNameTheField) {
   EXPECT_STREQ(MethodOf({}), "");
 }
 
+TEST(NumericsResultTest, AScheduleThatOverflowedKeepsItsReason) {
+  heal::EvaluateResult result;
+  heal::ScheduleOutcome& one = result.configurations.emplace_back().schedules.emplace_back();
+  one.schedule = heal::Schedule::kReversed;
+  one.failure = "row 3: a hidden state is not finite";
+  v1::NumericsResult message;
+  ResultToProto(result, &message);
+  const absl::StatusOr<heal::JobResult> read = ResultFromProto(message);
+  ASSERT_TRUE(read.ok()) << read.status();
+  const heal::ScheduleOutcome& back = std::get<heal::EvaluateResult>(*read).configurations[0].schedules[0];
+  EXPECT_EQ(back.schedule, one.schedule);
+  EXPECT_EQ(back.failure, one.failure);
+}
+
 }  // namespace
 }  // namespace samebits::proto
