@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/escaping.h"
@@ -118,6 +119,18 @@ std::string HumanOperation(const Operation& operation, const Layout& layout) {
   return out;
 }
 
+namespace {
+
+// What the certificates rest on; the hardware may refute just that.
+std::string AssumptionLine(const v1::Contradiction& contradiction) {
+  if (contradiction.assumptions().empty()) return "";
+  std::vector<std::string> words;
+  for (const std::string& assumption : contradiction.assumptions()) words.push_back(OneLine(assumption));
+  return absl::StrCat("    certified assuming ", absl::StrJoin(words, "; "), "\n");
+}
+
+}  // namespace
+
 std::string HumanVerification(const VerifyKernelsResponse& result, const Layout& layout) {
   std::string out = absl::StrCat(AgreementText(result, layout.style), "  ", result.launch_ids_size(), " launches, ",
                                  result.devices_size(), " devices, inputs: ",
@@ -127,7 +140,7 @@ std::string HumanVerification(const VerifyKernelsResponse& result, const Layout&
   for (const v1::Contradiction& c : result.contradictions())
     absl::StrAppend(&out, "  ", layout.style.Red("contradiction"), ": ", OneLine(c.a()),
                     c.b().empty() ? " does not repeat" : absl::StrCat(" and ", OneLine(c.b()), " differ on ", c.distribution()),
-                    ", kept as ", c.reproducer(), "\n");
+                    ", kept as ", c.reproducer(), "\n", AssumptionLine(c));
   return out;
 }
 
@@ -145,6 +158,7 @@ std::string HumanReproducer(const v1::Reproducer& reproducer, const Layout& layo
   } else {
     absl::StrAppend(&out, " and ", OneLine(c.b()), " have one signature and differ on ", OneLine(c.distribution()), "\n");
   }
+  out += AssumptionLine(c);
   absl::StrAppend(&out, "  on ", OneLine(reproducer.device().worker()), ": ", DeviceText(reproducer.device().device()), "\n");
   for (int i = 0; i < reproducer.device().outcomes_size() && i < reproducer.signatures_size(); ++i) {
     const v1::LaunchOutcome& outcome = reproducer.device().outcomes(i);

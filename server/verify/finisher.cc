@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -120,6 +121,12 @@ class Comparison {
     contradiction->set_a(request_.launches(a).id());
     if (a != b) contradiction->set_b(request_.launches(b).id());
     contradiction->set_device(static_cast<uint32_t>(device));
+    std::set<std::string> assumptions;
+    for (const int launch : {a, b}) {
+      const auto& of_launch = out_.signatures(launch).assumptions();
+      assumptions.insert(of_launch.begin(), of_launch.end());
+    }
+    for (const std::string& assumption : assumptions) contradiction->add_assumptions(assumption);
     const auto& outcomes = out_.devices(device).outcomes();
     for (int i = request_.distributions_size(); i-- > 0 && a != b;)
       if (outcomes[a].digests(i) != outcomes[b].digests(i)) contradiction->set_distribution(request_.distributions(i));

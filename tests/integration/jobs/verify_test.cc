@@ -220,6 +220,7 @@ TEST_F(VerifyTest, AReproducerIsListedFetchedRunAgainAndDeleted) {
   const auto result = Verify(request);
   EXPECT_EQ(result.agreement(), VerifyKernelsResponse::CONTRADICTED);
   ASSERT_EQ(result.contradictions_size(), 1);
+  EXPECT_THAT(result.contradictions(0).assumptions(), ElementsAre(HasSubstr("do not overlap")));
   const auto page = client().ListReproducers("");
   ASSERT_TRUE(page.ok()) << page.status();
   ASSERT_EQ(page->reproducers_size(), 1);
