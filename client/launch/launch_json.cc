@@ -12,6 +12,7 @@
 #include "client/launch/abseil_text.h"
 #include "client/launch/arg_value.h"
 #include "client/launch/manifest.h"
+#include "core/base/json_depth.h"
 
 namespace samebits::launch {
 namespace {
@@ -30,23 +31,9 @@ std::string Shown(const Json& value) {
 // Deepest nesting of brackets outside strings. The JSON library prints recursively, so depth has a bound.
 constexpr int kMaxDepth = 64;
 
-bool TooDeep(std::string_view text) {
-  int depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted && c == '\\') ++i;
-    if (c == '"') quoted = !quoted;
-    if (quoted) continue;
-    if ((c == '[' || c == '{') && ++depth > kMaxDepth) return true;
-    if (c == ']' || c == '}') --depth;
-  }
-  return false;
-}
-
 absl::StatusOr<Json> ParseObject(std::string_view text, std::string_view origin) {
   if (text.size() > kMaxJsonBytes) return Bad(origin, absl::StrCat("longer than ", kMaxJsonBytes, " bytes"));
-  if (TooDeep(text)) return Bad(origin, absl::StrCat("nested deeper than ", kMaxDepth, " brackets"));
+  if (JsonNestsDeeperThan(text, kMaxDepth)) return Bad(origin, absl::StrCat("nested deeper than ", kMaxDepth, " brackets"));
   try {
     Json json = Json::parse(text);
     if (json.is_object()) return json;

@@ -1,6 +1,7 @@
 #include "core/heal/model/json_text.h"
 
 #include "absl/strings/str_cat.h"
+#include "core/base/json_depth.h"
 
 namespace samebits::heal {
 namespace {
@@ -10,26 +11,13 @@ using Json = nlohmann::json;
 constexpr size_t kMostBytes = 32 << 20;
 constexpr int kMostDepth = 64;
 
-bool TooDeep(std::string_view text) {
-  int depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted && c == '\\') ++i;
-    if (c == '"') quoted = !quoted;
-    if (quoted) continue;
-    if ((c == '[' || c == '{') && ++depth > kMostDepth) return true;
-    if (c == ']' || c == '}') --depth;
-  }
-  return false;
-}
-
 }  // namespace
 
 absl::StatusOr<Json> ParseJsonObject(std::string_view text) {
   if (text.size() > kMostBytes)
     return absl::InvalidArgumentError(absl::StrCat("JSON is longer than ", kMostBytes, " bytes"));
-  if (TooDeep(text)) return absl::InvalidArgumentError(absl::StrCat("JSON is nested deeper than ", kMostDepth));
+  if (JsonNestsDeeperThan(text, kMostDepth))
+    return absl::InvalidArgumentError(absl::StrCat("JSON is nested deeper than ", kMostDepth));
   try {
     Json json = Json::parse(text);
     if (json.is_object()) return json;
