@@ -6,6 +6,8 @@ PACKAGES_BUILD=(g++ cmake ninja-build ccache libabsl-dev libgrpc++-dev libprotob
                 zlib1g-dev liblz4-dev libzstd-dev)
 PACKAGES_TEST=(openssl libgtest-dev libgmock-dev libbenchmark-dev python3 python3-numpy python3-venv
                python3-torch chromium prometheus)
+# Tests that need these are skipped without them: not every release has them.
+PACKAGES_TEST_OPTIONAL=(llvm-19 clang-19)
 
 step() { printf '\n==> %s\n' "$*"; }
 note() { printf '    %s\n' "$*"; }
@@ -25,6 +27,14 @@ check_system() {
     debian) [ -z "$version" ] || [ "${version%%.*}" -ge 12 ] || fail "Debian $version is too old; 12 or later is needed" ;;
     ubuntu) [ "${version%%.*}" -ge 24 ] || fail "Ubuntu $version is too old (its CMake and gRPC are); 24.04 or later is needed" ;;
   esac
+}
+
+# Those of the given packages that this system's archive has, one a line.
+known_packages() {
+  local package
+  command -v apt-cache >/dev/null || return 0
+  for package in "$@"; do apt-cache show "$package" >/dev/null 2>&1 && echo "$package"; done
+  return 0
 }
 
 # Installs those of the given packages that are missing.

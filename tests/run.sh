@@ -48,7 +48,13 @@ python_environment() {
 step "1/4 Packages"
 packages=("${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}")
 case "$preset" in asan|clang) packages+=(clang) ;; esac
-if [ "$install" = yes ]; then install_packages "${packages[@]}"; else note "left as they are"; fi
+if [ "$install" = yes ]; then
+  install_packages "${packages[@]}"
+  mapfile -t packages < <(known_packages "${PACKAGES_TEST_OPTIONAL[@]}")
+  install_packages "${packages[@]}"
+
+  note "left as they are"
+fi
 
 step "2/4 Build (build/$preset, $jobs threads; minutes the first time)"
 cmake --preset "$preset" -DSAMEBITS_BUILD_TESTS=ON

@@ -74,6 +74,7 @@ bool TakePrefix(std::string_view* text, std::string_view prefix) {
 const OpInfo& InfoOf(Op op) { return kInfos[static_cast<size_t>(op)]; }
 
 Mnemonic FindMnemonic(std::string_view name) {
+  const std::string_view whole = name;
   for (const std::string_view suffix : {"_e32", "_e64", "_dpp", "_sdwa", "_e64_dpp"})
     if (name.size() > suffix.size() && name.substr(name.size() - suffix.size()) == suffix) {
       name.remove_suffix(suffix.size());
@@ -86,20 +87,21 @@ Mnemonic FindMnemonic(std::string_view name) {
       m.op = name[5] == 'x' ? Op::kVCmpx : Op::kVCmp;
     return m;
   }
-  if (TakePrefix(&rest, "s_cmp_") || TakePrefix(&rest, "s_cmpk_")) {
+  if (name.size() == whole.size() && (TakePrefix(&rest, "s_cmp_") || TakePrefix(&rest, "s_cmpk_"))) {
     const bool constant = name[5] == 'k';
     if (Comparison(rest, &m) && (m.type == Type::kI32 || m.type == Type::kU32 || (!constant && m.type == Type::kU64)))
       m.op = constant ? Op::kSCmpk : Op::kSCmp;
     return m;
   }
   MfmaShape shape;
-  if (ParseMfma(name, &shape)) {
+  if (ParseMfma(whole, &shape)) {
     m.op = Op::kMfma;
     return m;
   }
   const auto it = Names().find(name);
   if (it != Names().end() && it->second != Op::kVCmp && it->second != Op::kVCmpx && it->second != Op::kSCmp &&
-      it->second != Op::kSCmpk && it->second != Op::kMfma)
+      it->second != Op::kSCmpk && it->second != Op::kMfma &&
+      (name.size() == whole.size() || InfoOf(it->second).unit == Unit::kVector))
     m.op = it->second;
   return m;
 }

@@ -324,10 +324,13 @@ bool ParseModifier(std::string_view word, Instruction* out) {
     if (!number(2, 2)) return false;
     out->omod = 3;
   } else if (key == "dst_sel") {
+    out->sdwa = true;
     return ParseSel(value, &out->dst_sel);
   } else if (key == "src0_sel" || key == "src1_sel") {
+    out->sdwa = true;
     return ParseSel(value, &out->src_sel[key == "src1_sel" ? 1 : 0]);
   } else if (key == "dst_unused") {
+    out->sdwa = true;
     if (value == "UNUSED_PAD") out->dst_unused = SdwaUnused::kPad;
     else if (value == "UNUSED_SEXT") out->dst_unused = SdwaUnused::kSext;
     else if (value == "UNUSED_PRESERVE") out->dst_unused = SdwaUnused::kPreserve;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/isa/amdgcn/metadata.h"
 #include "core/isa/amdgcn/operand.h"
+#include "core/isa/amdgcn/verify.h"
 #include "core/isa/ptx/parser.h"
 
 namespace samebits::isa::amdgcn {
@@ -358,8 +359,11 @@ class Parser {
           }
         }
         in.operand_count = static_cast<uint8_t>(parts.size());
-        if (in.op != Op::kUnknown)
+        if (in.op != Op::kUnknown) {
           if (absl::Status s = CheckShape(in, info, parts); !s.ok()) return s;
+          if (const Fault fault = Verify(in); !fault.what.empty())
+            return Error(fault.operand < 0 ? rest : parts[static_cast<size_t>(fault.operand)], fault.what);
+        }
       }
     }
     body.instructions.push_back(in);
@@ -412,7 +416,7 @@ class Parser {
         case 'i': case 'f': case 'h': case 'p': want = wide ? 2 : 1; break;
         case 'V': want = WordsOf(in.op, true); break;
         case 'R': want = 4; break;
-        case 'k': if (o.kind != OperandKind::kImmediate) return Error(parts[i], "operand must be a constant"); break;
+        case 'k': if (o.kind != OperandKind::kImmediate || o.is_float) return Error(parts[i], "operand must be an integer constant"); break;
         case 't': if (o.kind != OperandKind::kLabel) return Error(parts[i], "operand must be a label"); break;
         default: break;
       }

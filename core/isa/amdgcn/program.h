@@ -63,7 +63,7 @@ struct Instruction {
   uint8_t row_mask = 15, bank_mask = 15;
   bool bound_ctrl = false;             // lanes without a source read zero
   SdwaSel dst_sel = SdwaSel::kDword, src_sel[2] = {SdwaSel::kDword, SdwaSel::kDword};
-  SdwaUnused dst_unused = SdwaUnused::kPad;
+  SdwaUnused dst_unused = SdwaUnused::kPreserve;  // as where the text does not say
   uint8_t cbsz = 0, abid = 0, blgp = 0;
   int32_t offset = 0, offset0 = 0, offset1 = 0;
   bool is_swizzle = false;             // offset written as swizzle(...)

@@ -214,5 +214,30 @@ TEST(LooksLikeAmdgcnTest, TellsTheTwoApart) {
   EXPECT_FALSE(LooksLikeAmdgcn(".version 8.0\n.target sm_90\n"));
 }
 
+TEST_F(ParserTest, RegisterFilesAlignmentAndModifiersOfOtherEncodings) {
+  for (const auto& [line, what] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"s_add_u32 s0, v1, s2", "scalar register"}, {"v_add_f32_e32 s0, v1, v2", "vector register"}, {"v_add_f32_e32 v0, v1, s2", "vector register"},
+           {"v_add_f32_e32 v0, a1, v2", "accumulation register"}, {"ds_read_b32 v0, 64", "vector register"}, {"s_mov_b64 s[1:2], s[4:5]", "aligned"},
+           {"v_pk_add_f32 v[1:2], v[2:3], v[4:5]", "aligned"}, {"s_load_dwordx4 s[2:5], s[0:1], 0x0", "aligned"},
+           {"v_and_b32_e64 v0, -v1, v2", "no sign"}, {"s_add_u32 s0, s1, s2 offset:4", "offset"}, {"v_add_f32_e32 v0, v1, v2 row_shr:1", "another encoding"},
+           {"v_add_f32_e32 v0, v1, v2 clamp", "another encoding"}, {"v_add_f32_e64 v0, v1, v2 bound_ctrl:1", "DPP"}, {"v_add_f32_dpp v0, v1, v2", "without its control"},
+           {"v_add_f32_e64 v0, sext(v1), v2", "SDWA"}, {"ds_read_b32 v0, v1 offset1:3", "two addresses"}, {"ds_read2_b32 v[0:1], v2 offset:8", "two addresses"},
+           {"buffer_load_dword v0, v1, s[4:7], 0 offen offset:4096", "4095"}, {"global_load_dword v0, v[2:3], off offset:-4097", "-4096"},
+           {"v_mfma_f32_16x16x4_f32 v[0:3], s4, v5, 0", "vector register"}, {"v_accvgpr_write_b32 v0, v1", "accumulation"}, {"s_nop 1.0", "integer constant"},
+           {"v_readfirstlane_b32 v0, v1", "scalar register"}})
+    EXPECT_THAT(ErrorOf(line), HasSubstr(what)) << line;
+  for (const char* line : {"v_cndmask_b32_e64 v0, -v1, |v2|, s[4:5]", "v_readlane_b32 s0, v1, s2", "v_accvgpr_write_b32 a0, s1", "v_mfma_f32_16x16x4_f32 a[0:3], v4, v5, a[0:3]",
+                           "v_fmamk_f32 v0, v1, 0x3fb8aa3b, v2", "ds_write_b64 v1, a[2:3]", "s_load_dword s4, s[0:1], s2 offset:0x10"})
+    EXPECT_EQ(ErrorOf(line), "") << line;
+}
+
+TEST_F(ParserTest, SelectionOfPartsMakesAnInstructionSdwa) {
+  const Instruction& in = One("v_and_b32 v1, v2, v3 dst_sel:WORD_1 src0_sel:BYTE_2");
+  EXPECT_TRUE(in.sdwa);
+  EXPECT_EQ(in.src_sel[0], SdwaSel::kByte2);
+  EXPECT_EQ(in.dst_unused, SdwaUnused::kPreserve);
+  EXPECT_EQ(One("s_add_u32_e32 s0, s1, s2").op, Op::kUnknown);
+}
+
 }  // namespace
 }  // namespace samebits::isa::amdgcn
