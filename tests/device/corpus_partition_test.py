@@ -33,8 +33,8 @@ class Comparison(unittest.TestCase):
         self.assertEqual((made.counts["groups_equal"], made.counts["certified_pairs"], made.counts["classes"]), (1, 1, 2))
 
     def test_certified_pair_differs_on_second_device(self):
-        made = report([(row("a", ["1"]), "s", [outcome(["x"]), outcome(["x"])]),
-                       (row("b", ["1"]), "s", [outcome(["x"]), outcome(["y"])])])
+        made = report([(row("a", ["1", "2"]), "s", [outcome(["x", "z"]), outcome(["x", "z"])]),
+                       (row("b", ["1", "2"]), "s", [outcome(["x", "z"]), outcome(["y", "z"])])])
         self.assertEqual((made.counts["certified_pairs"], made.counts["certified_pairs_different"]), (2, 1))
         self.assertEqual(made.counts["kernels_unlike_on_devices"], 1)
         self.assertTrue(made.wrong)
@@ -48,8 +48,25 @@ class Comparison(unittest.TestCase):
 
     def test_finer_names_the_distribution(self):
         made = report([(row("a", ["1", "2"]), None, [outcome(["x", "y"])]), (row("b", ["1", "2"]), None, [outcome(["x", "z"])])])
-        self.assertEqual(made.other["finer"]["g"], {"classes": 2, "in_manifest": 1, "parted_by": ["wide"]})
+        self.assertEqual(made.other["finer"]["g"], {"classes": 2, "in_manifest": 1, "parted_by": ["wide"],
+                                                    "pairs_parted": {"without_a_signature": 1}})
         self.assertEqual((made.counts["groups_equal"], len(made.wrong)), (0, 1))
+
+    def test_sets_of_distributions_are_compared_apart(self):
+        made = report([(row("a", ["1", "2"]), "s", [outcome(["x", "y"])]), (row("b", ["1", "2"]), "t", [outcome(["x", "z"])]),
+                       (row("c", ["3", "2"]), "u", [outcome(["w", "z"])])])
+        self.assertEqual(made.by_set["uniform"], {"equal": 1, "classes": 2})  # the only ordinary one here
+        self.assertEqual(made.by_set["wide"], {"crossing": 1, "classes": 2})
+        self.assertEqual(made.by_set["all"], {"finer": 1, "classes": 3})
+
+    def test_parted_pairs_by_signature(self):
+        kernels = [(row(name, ["1", "2"]), signature, [outcome(["x", digest])])
+                   for name, signature, digest in (("a", "s", "p"), ("b", "t", "q"), ("c", None, "r"), ("d", "s", "p"))]
+        made = report(kernels)
+        self.assertEqual(made.other["finer"]["g"]["pairs_parted"], {"of_two_signatures": 2, "without_a_signature": 3})
+        self.assertEqual(made.counts["pairs_parted_of_one_signature"], 0)
+        made = report([*kernels, (row("e", ["1", "2"]), "s", [outcome(["x", "q"])])])
+        self.assertEqual(made.counts["pairs_parted_of_one_signature"], 2)
 
     def test_coarser_and_crossing(self):
         relation = service_corpus.relation

@@ -2,7 +2,7 @@
 """Verify a corpus on GPUs through a server and workers, and compare its partition by bytes with the manifest's.
 
     run_service_corpus.py [--corpus FILE] [--device cuda|cpu] [--workers-per-node N] [--bin DIR] [--out DIR] [--commit C]
-                          [--groups REGEX] [--limit N] [--distribution NAME ...] [--seconds S]
+                          [--groups REGEX] [--limit N] [--distribution NAME ...] [--seconds S] [--strict-contraction]
     run_service.py --pack DIR      copies the programs for a machine that cannot build them
 
 FILE is a manifest or an archive that holds manifest.jsonl with its texts; without it the committed corpus is used.
@@ -10,7 +10,9 @@ Starts `samebits serve` and N workers, each with all devices of the node, and su
 operations, several at a time: with one GPU to whichever worker is free, with several each operation to all of them,
 so that devices are compared too. Buffers that a manifest does not describe come from undescribed.py. Compared are
 - within a group, the classes of kernels with equal digests with the classes by the manifest's digests. Both are bounds
-  from finitely many draws: `finer` says which distributions part a class of the manifest,
+  from finitely many draws, and the manifest's draws were others: `finer` says which distributions part a class of the
+  manifest, into how many pairs, and what the signatures say of these; `by_distributions` compares the classes that each
+  distribution shows alone, the random ones of ordinary size together (ORDINARY), and all,
 - every pair of a group with one signature, on every device, also across operations: its digests must be equal,
 - repetition: an unstable kernel must have no signature, and manifest and device should agree on which are unstable,
 - the digests of one kernel on different devices.
@@ -19,6 +21,7 @@ Exit status 1 where something is left out, faults, or differs. With --out writes
 import argparse
 import collections
 import concurrent.futures
+import itertools
 import json
 import pathlib
 import re
@@ -32,6 +35,7 @@ import undescribed
 
 KERNELS_A_CALL = 48
 TEXT_A_CALL = 24 << 20
+ORDINARY = ("uniform", "normal", "unit")  # random values of about one size, as most tests of kernels draw them
 
 
 def parse():
@@ -47,6 +51,7 @@ def parse():
     parser.add_argument("--seconds", type=float, default=480, help="start no operation after this long")
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--commit", default="")
+    parser.add_argument("--strict-contraction", action="store_true", help="certify nothing that assumes contraction")
     return parser.parse_args()
 
 
@@ -163,6 +168,11 @@ class Report:
         self.results, self.distributions = results, distributions
         self.counts, self.wrong = collections.Counter(), list(results.wrong)
         self.other = {"finer": {}, "coarser": {}, "crossing": {}}
+        ordinary = [name for name in distributions if name in ORDINARY]
+        self.sets = {name: [name] for name in distributions}
+        self.sets |= {"+".join(ordinary): ordinary} if ordinary else {}
+        self.sets["all"] = list(distributions)
+        self.by_set = {name: collections.Counter() for name in self.sets}
 
     def add(self, group, rows):
         self.counts["groups"] += 1
@@ -228,22 +238,49 @@ class Report:
         self.counts["kernels_compared"] += len(rows)
         self.counts["classes"] += len(set(ours))
         self.counts["classes_in_manifest"] += len(set(theirs))
+        self._by_sets(ours, theirs)
         how = relation(ours, theirs)
         self.counts["groups_equal"] += how == "equal"
         if how == "equal":
             return
         splitting = [name for i, name in enumerate(self.distributions)
                      if len({(t, o[i]) for o, t in zip(ours, theirs)}) > len(set(theirs))]
-        self.other[how][group] = {"classes": len(set(ours)), "in_manifest": len(set(theirs)), "parted_by": splitting}
+        self.other[how][group] = {"classes": len(set(ours)), "in_manifest": len(set(theirs)), "parted_by": splitting,
+                                  "pairs_parted": self._parted(rows, ours, theirs)}
         self.wrong.append(f"{group}: {len(set(ours))} classes, {len(set(theirs))} in the manifest: {how}, "
                           f"parted by {splitting or 'no distribution'}")
+
+    def _by_sets(self, ours, theirs):
+        for name, members in self.sets.items():
+            at = [self.distributions.index(member) for member in members]
+            seen = [tuple(digests[i] for i in at) for digests in ours]
+            self.by_set[name][relation(seen, theirs)] += 1
+            self.by_set[name]["classes"] += len(set(seen))
+
+    def _parted(self, rows, ours, theirs):
+        """Pairs of one class in the manifest that wrote different bytes here, by what the signatures say of them."""
+        said = collections.Counter()
+        for (a, x, s), (b, y, t) in itertools.combinations(zip(rows, ours, theirs), 2):
+            if s != t or x == y:
+                continue
+            first, second = self.results.signatures[a["id"]], self.results.signatures[b["id"]]
+            if first is None or second is None:
+                said["without_a_signature"] += 1
+            elif first != second:
+                said["of_two_signatures"] += 1
+            else:
+                assumes = {a["id"], b["id"]} & self.results.assuming
+                said["of_one_signature_assuming_contraction" if assumes else "of_one_signature"] += 1
+        self.counts["pairs_parted"] += sum(said.values())
+        self.counts["pairs_parted_of_one_signature"] += said["of_one_signature"]
+        return dict(said)
 
 
 FIGURES = ("groups", "kernels", "kernels_without_bytes", "refused", "faults", "certified_kernels", "certified_pairs",
            "certified_pairs_different", "certified_pairs_assuming_contraction",
            "different_since_contraction_is_not_alike", "unstable", "unstable_in_manifest", "stability_unlike_manifest",
            "unstable_certified", "kernels_unlike_on_devices", "groups_compared", "groups_equal", "kernels_compared",
-           "classes", "classes_in_manifest")
+           "classes", "classes_in_manifest", "pairs_parted", "pairs_parted_of_one_signature")
 
 
 def run_all(service, targets, described, calls, options, begin):
@@ -255,6 +292,7 @@ def run_all(service, targets, described, calls, options, begin):
             return None
         words = ["verify", "--manifest", str(described), *[r["id"] for r in rows], "--seed", rows[0]["group"],
                  "--runs", str(options.runs)]
+        words += ["--strict-contraction"] * options.strict_contraction
         for target in targets.of(number):
             words += ["--device", target]
         for name in options.distribution:
@@ -303,8 +341,10 @@ def main():
         print(line)
     figures = {"devices": len(targets.devices), "workers": options.workers_per_node, "operations": len(calls),
                **{name: report.counts[name] for name in FIGURES}, **report.other,
+               "by_distributions": {name: dict(counts) for name, counts in report.by_set.items()},
                "certified_pairs_by_the_server": results.server_pairs, "contradictions": results.contradictions,
                "launches": results.launches, "runs": options.runs, "distributions": options.distribution,
+               "strict_contraction": options.strict_contraction,
                "left_out": left + skipped, "seconds_verifying": round(verified - started, 1),
                "seconds": round(time.monotonic() - begin, 1)}
     print(json.dumps(figures))
