@@ -18,6 +18,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -67,35 +68,43 @@ def pack(bin_folder, folder):
 class Service:
     """A server and workers, as processes. Each worker has all devices of the machine."""
 
-    def __init__(self, bin_folder, scratch, device, worker_options=(), workers=1):
-        self.bin, self.scratch = bin_folder, scratch
+    def __init__(self, bin_folder, scratch, device, worker_options=(), workers=1, server_options=()):
+        self.bin, self.scratch, self.backend = bin_folder, scratch, device
         # Packed programs lie beside their libraries.
         packed = any(bin_folder.glob("lib*.so*"))
         self.environment = {**os.environ, **({"LD_LIBRARY_PATH": str(bin_folder)} if packed else {})}
         self.processes = []
-        out = self._start("samebits", "serve", "--listen", "127.0.0.1:0", "--metrics", "none", "--data", str(scratch))
+        out, _ = self._start("samebits", "serve", "--listen", "127.0.0.1:0", "--data", str(scratch),
+                             *(server_options or ["--metrics", "none"]))
         self.address = self._wait(out, r" serves (\S+)")
-        words = ["--no-cuda", "--cpu-sm", "90"] if device == "cpu" else ["--no-cpu"]
-        names = [f"w{i}" for i in range(workers)] if workers > 1 else ["w"]
-        outs = [self._start("samebits-worker", "--server", self.address, "--id", name, "--allow-submitted-kernels",
-                            *words, *worker_options, log=name) for name in names]
-        for out in outs:
+        names = [f"w{i}" for i in range(workers)] if workers > 1 else ["w"][:workers]
+        for out, _ in [self.start_worker(name, *worker_options, wait=False) for name in names]:
             self._wait(out, r"devices: (\d+)")
-        self.device = self._registered(workers)[0]["devices"][0]
+        if workers:
+            self.device = self.registered(workers)[0]["devices"][0]
 
-    def _start(self, program, *words, log=None):
+    def start_worker(self, name, *options, wait=True, **environment):
+        """Its file of output, and the process."""
+        words = ["--no-cuda", "--cpu-sm", "90"] if self.backend == "cpu" else ["--no-cpu"]
+        out, process = self._start("samebits-worker", "--server", self.address, "--id", name, "--allow-submitted-kernels",
+                                   *words, *options, log=name, **environment)
+        if wait:
+            self._wait(out, r"devices: (\d+)")
+        return out, process
+
+    def _start(self, program, *words, log=None, **environment):
         path = self.scratch / f"{log or program}.out"
         with open(path, "w") as out, open(path.with_suffix(".err"), "w") as err:
             self.processes.append(subprocess.Popen([str(self.bin / program), *words], stdout=out, stderr=err,
-                                                   env=self.environment))
-        return path
+                                                   env={**self.environment, **environment}))
+        return path, self.processes[-1]
 
     def _wait(self, path, pattern):
         for _ in range(600):
             found = re.search(pattern, path.read_text())
             if found:
                 return found.group(1)
-            if any(p.poll() is not None for p in self.processes):
+            if any(p.poll() not in (None, -signal.SIGKILL) for p in self.processes):
                 break
             time.sleep(0.05)
         sys.exit(f"did not start: {path.with_suffix('.err').read_text()}")
@@ -103,9 +112,10 @@ class Service:
     def workers(self):
         return [json.loads(line) for line in self.ask("fleet").stdout.splitlines()]
 
-    def _registered(self, count):
+    def registered(self, count):
+        """The workers that are online, once there are so many."""
         for _ in range(200):
-            workers = self.workers()
+            workers = [worker for worker in self.workers() if worker["state"] == "ONLINE"]
             if len(workers) == count:
                 return workers
             time.sleep(0.05)

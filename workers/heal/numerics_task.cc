@@ -98,9 +98,8 @@ absl::StatusOr<NumericsTaskResult> RunNumericsTask(const std::string& device, co
                                                    absl::Time deadline, const std::atomic<bool>& cancelled,
                                                    const NumericsEvents& events) {
   Process process;
-  // The GPU's libraries are found as the worker found them.
-  absl::Status status = process.Start(
-      limits.program, {kNumericsChildCommand, device, absl::StrCat(limits.memory_bytes), model}, {"LD_LIBRARY_PATH"});
+  absl::Status status =
+      process.Start(limits.program, {kNumericsChildCommand, device, absl::StrCat(limits.memory_bytes), model});
   if (!status.ok()) return status;
   Task task(limits, events);
   if (status = task.Run(process, lease.SerializeAsString(), deadline, cancelled); !status.ok()) return status;

@@ -16,6 +16,11 @@ namespace {
 
 constexpr absl::Duration kPollInterval = absl::Milliseconds(50);
 
+// With the device's own number, where it has one: an ordinal may have come to mean another since the worker started.
+std::string ChildArgument(const DeviceHandle& device) {
+  return device.info.uuid.empty() ? device.argument : absl::StrCat(device.argument, "/", device.info.uuid);
+}
+
 // One request on its way through processes.
 class Run {
  public:
@@ -120,9 +125,9 @@ absl::Status Run::Drain(Process& process, bool* open) {
 
 absl::Status Run::OneProcess() {
   Process process;
-  absl::Status status = process.Start(limits_.program, {kChildCommand, device_.argument,
-                                                        absl::StrCat(result_.outcomes_size()),
-                                                        absl::StrCat(limits_.memory_bytes)});
+  absl::Status status =
+      process.Start(limits_.program, {kChildCommand, ChildArgument(device_), absl::StrCat(result_.outcomes_size()),
+                                      absl::StrCat(limits_.memory_bytes)});
   if (!status.ok()) return status;
   buffer_.clear();
   ended_ = false;

@@ -23,7 +23,8 @@ class VerifyTaskResult;
 
 namespace samebits::workers {
 
-// How a child gets its device: "cpu:SM" or "cuda:ORDINAL".
+// How a child gets its device: "cpu:SM", "cuda:ORDINAL" or "rocm:ORDINAL". Verification adds "/UUID" where the device
+// has one.
 struct DeviceHandle {
   DeviceInfo info;
   std::string argument;

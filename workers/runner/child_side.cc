@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 #include <string>
@@ -18,12 +19,15 @@ namespace samebits::workers {
 namespace {
 
 absl::StatusOr<std::unique_ptr<Executor>> Open(const std::string& device) {
-  const size_t colon = device.find(':');
+  const size_t colon = device.find(':'), slash = std::min(device.find('/'), device.size());
   int number = 0;
-  if (colon == std::string::npos || !absl::SimpleAtoi(device.substr(colon + 1), &number))
+  if (colon > slash || !absl::SimpleAtoi(device.substr(colon + 1, slash - colon - 1), &number))
     return absl::InvalidArgumentError("no device");
-  if (device.substr(0, colon) == "cpu") return MakeCpuExecutor({number}, 0);
-  return MakeCudaExecutor(number, {});
+  const std::string backend = device.substr(0, colon);
+  if (backend == "cpu") return MakeCpuExecutor({number}, 0);
+  DeviceInfo info;
+  if (slash < device.size()) info.uuid = device.substr(slash + 1);
+  return MakeCudaExecutor(number, info);
 }
 
 int Run(const std::string& device, int first, const OpenExecutor& open) {

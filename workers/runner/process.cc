@@ -20,6 +20,10 @@ namespace {
 
 constexpr size_t kKeptErrorBytes = 2000;
 constexpr size_t kMostRead = 1 << 20;  // at once
+// A child must see the devices that the worker saw, in the same order, through the same libraries.
+constexpr const char* kKeptVariables[] = {"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
+                                          "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "SAMEBITS_HIP",
+                                          "SAMEBITS_COMGR"};
 
 absl::Status Errno(const char* call) { return absl::UnavailableError(absl::StrCat(call, ": ", strerror(errno))); }
 
@@ -47,8 +51,7 @@ absl::Status Process::Pipe::Open() {
 
 Process::~Process() { End(); }
 
-absl::Status Process::Start(const std::string& program, const std::vector<std::string>& arguments,
-                            const std::vector<std::string>& kept) {
+absl::Status Process::Start(const std::string& program, const std::vector<std::string>& arguments) {
   static const bool ignored = signal(SIGPIPE, SIG_IGN) != SIG_ERR;  // a child may end before it has read its task
   if (!ignored) return Errno("signal");
   for (Pipe* pipe : {&in_, &out_, &err_})
@@ -67,8 +70,8 @@ absl::Status Process::Start(const std::string& program, const std::vector<std::s
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   std::vector<std::string> words = {"samebits-worker"}, variables = {"CUDA_CACHE_DISABLE=1"};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  for (const std::string& name : kept)
-    if (const char* value = getenv(name.c_str()); value != nullptr) variables.push_back(absl::StrCat(name, "=", value));
+  for (const char* name : kKeptVariables)
+    if (const char* value = getenv(name); value != nullptr) variables.push_back(absl::StrCat(name, "=", value));
   const std::string path = program.empty() ? "/proc/self/exe" : program;
   const int error =
       posix_spawn(&pid_, path.c_str(), &actions, &attributes, Pointers(words).data(), Pointers(variables).data());

@@ -23,9 +23,8 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   // Starts `program` (empty: this one) with these arguments, and of the worker's environment, which may hold secrets,
-  // only the variables named in `kept`. UNAVAILABLE where it cannot be started.
-  absl::Status Start(const std::string& program, const std::vector<std::string>& arguments,
-                     const std::vector<std::string>& kept = {});
+  // only what decides which devices there are and where their libraries lie. UNAVAILABLE where it cannot be started.
+  absl::Status Start(const std::string& program, const std::vector<std::string>& arguments);
   // Until a stream is ready, at most this long.
   void Wait(absl::Duration time);
   // Writes what its standard input takes of `bytes` from *sent on, and closes it after the last.

@@ -24,6 +24,12 @@ int Attribute(const CudaDriver& driver, int attribute, int device) {
   return driver.device_attribute(&value, attribute, device) == 0 ? value : 0;
 }
 
+std::string Uuid(const CudaDriver& driver, int device) {
+  unsigned char uuid[16] = {};
+  driver.device_uuid(uuid, device);
+  return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(uuid), sizeof(uuid)));
+}
+
 // Buffers on the device, freed with the object.
 class Arena {
  public:
@@ -190,11 +196,9 @@ absl::StatusOr<std::vector<DeviceInfo>> ListCudaDevices(uint32_t first) {
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     int device = 0;
     char name[256] = {};
-    unsigned char uuid[16] = {};
     size_t memory = 0;
     if (driver.device_get(&device, ordinal) != 0) continue;
     driver.device_name(name, sizeof(name) - 1, device);
-    driver.device_uuid(uuid, device);
     driver.device_memory(&memory, device);
     DeviceInfo& info = devices.emplace_back();
     info.backend = "cuda";
@@ -204,7 +208,7 @@ absl::StatusOr<std::vector<DeviceInfo>> ListCudaDevices(uint32_t first) {
     info.multiprocessors = static_cast<uint32_t>(Attribute(driver, kMultiprocessors, device));
     info.memory_bytes = memory;
     info.driver_version = absl::StrCat(version / 1000, ".", version % 1000 / 10);
-    info.uuid = absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(uuid), sizeof(uuid)));
+    info.uuid = Uuid(driver, device);
     info.clock_megahertz = static_cast<uint32_t>(Attribute(driver, kClockKilohertz, device) / 1000);
     info.ecc = Attribute(driver, kEcc, device) != 0;
   }
@@ -218,6 +222,9 @@ absl::StatusOr<std::unique_ptr<Executor>> MakeCudaExecutor(int ordinal, const De
   void* context = nullptr;
   const CudaDriver& d = **driver;
   if (absl::Status status = d.ToStatus(d.device_get(&device, ordinal), "cuDeviceGet"); !status.ok()) return status;
+  if (const std::string uuid = Uuid(d, device); !info.uuid.empty() && uuid != info.uuid)
+    return absl::UnavailableError(absl::StrCat("CUDA device ", ordinal, " is now GPU ", uuid, ", no longer ", info.uuid,
+                                               "; start the worker again"));
   if (absl::Status status = d.ToStatus(d.retain_context(&context, device), "cuDevicePrimaryCtxRetain"); !status.ok())
     return status;
   if (absl::Status status = d.ToStatus(d.set_context(context), "cuCtxSetCurrent"); !status.ok()) return status;

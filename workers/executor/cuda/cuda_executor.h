@@ -15,7 +15,8 @@ namespace samebits::workers {
 // The CUDA devices that the driver shows; the first has index `first`. NOT_FOUND without a driver.
 absl::StatusOr<std::vector<DeviceInfo>> ListCudaDevices(uint32_t first);
 
-// The driver's device `ordinal` by its primary context. Texts are assembled by the driver for the device. Each buffer
+// The driver's device `ordinal` by its primary context; UNAVAILABLE where that is not the one of `info`'s uuid (empty:
+// any). Texts are assembled by the driver for the device. Each buffer
 // lies between guard zones of 64 KiB; a launch that changes one ends in OUT_OF_RANGE. After a fault the context is
 // lost: every later call fails, and the process should end.
 absl::StatusOr<std::unique_ptr<Executor>> MakeCudaExecutor(int ordinal, const DeviceInfo& info);
