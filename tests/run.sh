@@ -52,7 +52,7 @@ if [ "$install" = yes ]; then
   install_packages "${packages[@]}"
   mapfile -t packages < <(known_packages "${PACKAGES_TEST_OPTIONAL[@]}")
   install_packages "${packages[@]}"
-
+else
   note "left as they are"
 fi
 

@@ -174,7 +174,7 @@ def main():
     parser.add_argument("--every", type=int, default=1, help="take each Nth text")
     parser.add_argument("--mutants", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--refused", type=float, default=0.03, help="of the mutants that the assembler accepts")
+    parser.add_argument("--refused", type=float, default=0.08, help="of the mutants that the assembler accepts")
     parser.add_argument("--show", type=int, default=12, help="examples of each kind")
     options = parser.parse_args()
     if not find("llvm-mc") or not find("llvm-objdump"):
