@@ -1,24 +1,28 @@
-// Cached CompareKernels against a bare callback echo in one run: calls a second, their ratio, and latencies, at 8
-// calls outstanding and at 1.
+// Cached CompareKernels against a bare callback echo in one run, and the same of a server that asks for tokens and keeps
+// an audit log: calls a second, their ratios, and latencies, at 8 calls outstanding and at 1.
 //
 //   service_benchmark [seconds per measurement, default 2]
 //
-// Both servers use gRPC's callback API on loopback, in one child process, and are driven by the same client loop. The
+// The servers use gRPC's callback API on loopback, in one child process, and are driven by the same client loop. The
 // echo returns 100 bytes and does nothing else; it is the ceiling of this machine. CompareKernels names two registered
-// kernels whose signatures are in memory. Echo and compare alternate, and the median round counts. Exit code 0 where
+// kernels whose signatures are in memory. They take turns, and the median round counts. Exit code 0 where
 // all calls succeeded. The processor time of a call (both processes, both ends) is printed too: on a machine that does
 // other things it is the steadier figure.
 
 #include <grpcpp/grpcpp.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -26,6 +30,8 @@
 #include <vector>
 
 #include "absl/synchronization/blocking_counter.h"
+#include "core/base/secret.h"
+#include "core/base/sha256.h"
 #include "samebits/v1/kernel_service.grpc.pb.h"
 #include "server/server.h"
 
@@ -33,6 +39,8 @@ namespace samebits {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+enum : size_t { kEcho, kOpen, kGuarded, kServers };
 
 constexpr char kText[] = R"(.version 8.0
 .target sm_80
@@ -131,14 +139,16 @@ Figures Drive(const Caller& call, int outstanding, double seconds, pid_t servers
 }
 
 // One call of a stub's method with context and response of its own.
+// Sends a token unless it is empty.
 template <typename Request, typename Response, typename Start>
-Caller MakeCaller(const Request& request, Start start) {
+Caller MakeCaller(const Request& request, const std::string& token, Start start) {
   struct State {
     grpc::ClientContext context;
     Response response;
   };
-  return [&request, start](std::function<void(bool)> done) {
+  return [&request, &token, start](std::function<void(bool)> done) {
     auto* state = new State;
+    if (!token.empty()) state->context.AddMetadata("authorization", token);
     start(&state->context, &request, &state->response, [state, done = std::move(done)](const grpc::Status& status) {
       if (!status.ok()) std::fprintf(stderr, "service_benchmark: %s\n", status.error_message().c_str());
       delete state;
@@ -154,30 +164,35 @@ Figures Median(std::vector<Figures> rounds) {
 }
 
 void Print(const char* what, int outstanding, const Figures& figures) {
-  std::printf("%-22s %2d outstanding: %8.0f calls/s   p50 %7.1f us   p99 %7.1f us   cpu %5.1f us\n", what,
+  std::printf("%-30s %2d outstanding: %8.0f calls/s   p50 %7.1f us   p99 %7.1f us   cpu %5.1f us\n", what,
               outstanding, figures.calls_per_second, figures.p50_us, figures.p99_us, figures.cpu_us);
 }
 
-void Measure(const Caller& echo, const Caller& compare, int outstanding, double seconds, pid_t servers) {
-  Drive(echo, outstanding, seconds / 4, servers);  // warm-up
-  Drive(compare, outstanding, seconds / 4, servers);
-  std::vector<Figures> echoes, compares;
-  for (int round = 0; round < 3; ++round) {
-    echoes.push_back(Drive(echo, outstanding, seconds, servers));
-    compares.push_back(Drive(compare, outstanding, seconds, servers));
-  }
-  const Figures bare = Median(echoes), cached = Median(compares);
-  Print("bare callback echo", outstanding, bare);
-  Print("cached CompareKernels", outstanding, cached);
-  std::printf("%-22s %2d outstanding: %8.3f of the calls/s, %.3f of the calls per processor second\n", "ratio",
-              outstanding, cached.calls_per_second / bare.calls_per_second, bare.cpu_us / cached.cpu_us);
+void PrintRatio(const char* what, int outstanding, const Figures& a, const Figures& b) {
+  std::printf("%-30s %2d outstanding: %8.3f of the calls/s, %.3f of the calls per processor second\n", what, outstanding,
+              a.calls_per_second / b.calls_per_second, b.cpu_us / a.cpu_us);
 }
 
-v1::CompareKernelsRequest MakeRequest(v1::KernelService::Stub& stub) {
+void Measure(const std::array<Caller, kServers>& callers, int outstanding, double seconds, pid_t servers) {
+  for (const Caller& caller : callers) Drive(caller, outstanding, seconds / 4, servers);  // warm-up
+  std::array<std::vector<Figures>, kServers> rounds;
+  for (int round = 0; round < 3; ++round)
+    for (size_t i = 0; i < callers.size(); ++i) rounds[i].push_back(Drive(callers[i], outstanding, seconds, servers));
+  const Figures bare = Median(rounds[kEcho]), open = Median(rounds[kOpen]), guarded = Median(rounds[kGuarded]);
+  Print("bare callback echo", outstanding, bare);
+  Print("cached CompareKernels", outstanding, open);
+  Print("the same with token and audit", outstanding, guarded);
+  PrintRatio("CompareKernels to echo", outstanding, open, bare);
+  PrintRatio("with token to without", outstanding, guarded, open);
+}
+
+// Registers the kernels and asks once.
+v1::CompareKernelsRequest MakeRequest(v1::KernelService::Stub& stub, const std::string& token) {
   v1::CompareKernelsRequest request;
   int padding = 0;
   for (v1::KernelLaunch* side : {request.mutable_a(), request.mutable_b()}) {
     grpc::ClientContext context;
+    if (!token.empty()) context.AddMetadata("authorization", token);
     v1::RegisterKernelRequest registration;
     registration.set_text(kText + std::string(++padding, '\n'));
     v1::Kernel kernel;
@@ -194,6 +209,7 @@ v1::CompareKernelsRequest MakeRequest(v1::KernelService::Stub& stub) {
     launch->mutable_args()->add_arguments()->mutable_pointer()->set_buffer("y");
   }
   grpc::ClientContext context;
+  if (!token.empty()) context.AddMetadata("authorization", token);
   v1::CompareKernelsResponse response;
   if (const grpc::Status status = stub.CompareKernels(&context, request, &response); !status.ok())
     Fail("comparison failed: " + status.error_message());
@@ -201,14 +217,22 @@ v1::CompareKernelsRequest MakeRequest(v1::KernelService::Stub& stub) {
   return request;
 }
 
-// Serves both until `stop` closes; writes the two ports to `ports`.
-void Serve(int ports, int stop) {
+int PortOf(const std::string& address) { return std::atoi(address.c_str() + address.rfind(':') + 1); }
+
+std::unique_ptr<server::Server> StartServer(const std::string& tokens, const std::string& audit) {
   server::ServerConfig config;
-  config.listen = "127.0.0.1:0";
-  config.metrics_listen = "127.0.0.1:0";
+  config.listen = config.metrics_listen = "127.0.0.1:0";
   config.log_level = server::LogLevel::kWarning;
-  const auto server = server::Server::Start(config);
+  config.token_file = tokens;
+  config.audit_file = audit;
+  auto server = server::Server::Start(config);
   if (!server.ok()) Fail(std::string(server.status().message()));
+  return *std::move(server);
+}
+
+// Serves until `stop` closes; writes the ports to `ports`. `folder` holds the file of tokens.
+void Serve(int ports, int stop, const std::string& folder) {
+  const auto open = StartServer("", ""), guarded = StartServer(folder + "/tokens", folder + "/audit");
   EchoService echo;
   grpc::ServerBuilder builder;
   int port = 0;
@@ -216,10 +240,9 @@ void Serve(int ports, int stop) {
   builder.RegisterService(&echo);
   const std::unique_ptr<grpc::Server> echo_server = builder.BuildAndStart();
   if (echo_server == nullptr) Fail("the echo server does not start");
-  const std::string address = (*server)->address();
-  const int both[2] = {port, std::atoi(address.c_str() + address.rfind(':') + 1)};
+  const std::array<int, kServers> all = {port, PortOf(open->address()), PortOf(guarded->address())};
   char end;
-  if (write(ports, both, sizeof(both)) != sizeof(both) || read(stop, &end, 1) != 0) Fail("the parent is gone");
+  if (write(ports, &all, sizeof(all)) != sizeof(all) || read(stop, &end, 1) != 0) Fail("the parent is gone");
   echo_server->Shutdown();
 }
 
@@ -228,40 +251,66 @@ std::unique_ptr<v1::KernelService::Stub> Connect(int port) {
       grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
 }
 
-void Run(int echo_port, int port, double seconds, pid_t servers) {
-  const auto stub = Connect(port), echo_stub = Connect(echo_port);
+Caller MakeComparer(v1::KernelService::Stub& stub, const v1::CompareKernelsRequest& request, const std::string& token) {
+  return MakeCaller<v1::CompareKernelsRequest, v1::CompareKernelsResponse>(
+      request, token, [&stub](auto* context, auto* in, auto* out, auto done) {
+        stub.async()->CompareKernels(context, in, out, std::move(done));
+      });
+}
+
+void Run(const std::array<int, kServers>& ports, const std::string& token, double seconds, pid_t servers) {
+  const auto echo_stub = Connect(ports[kEcho]), open = Connect(ports[kOpen]), guarded = Connect(ports[kGuarded]);
+  const std::string none;
   v1::GetKernelRequest echo_request;
   echo_request.set_name(std::string(100, 'e'));
-  const v1::CompareKernelsRequest request = MakeRequest(*stub);
+  const v1::CompareKernelsRequest request = MakeRequest(*open, none);
+  MakeRequest(*guarded, token);
   const Caller echo = MakeCaller<v1::GetKernelRequest, v1::Kernel>(
-      echo_request, [&](auto* context, auto* in, auto* out, auto done) {
+      echo_request, none, [&](auto* context, auto* in, auto* out, auto done) {
         echo_stub->async()->GetKernel(context, in, out, std::move(done));
       });
-  const Caller compare = MakeCaller<v1::CompareKernelsRequest, v1::CompareKernelsResponse>(
-      request, [&](auto* context, auto* in, auto* out, auto done) {
-        stub->async()->CompareKernels(context, in, out, std::move(done));
-      });
-  Measure(echo, compare, 8, seconds, servers);
-  Measure(echo, compare, 1, seconds, servers);
+  const std::array<Caller, kServers> callers = {echo, MakeComparer(*open, request, none),
+                                                MakeComparer(*guarded, request, token)};
+  Measure(callers, 8, seconds, servers);
+  Measure(callers, 1, seconds, servers);
+}
+
+// A file of one submitter among a hundred others; the authorization that it sends.
+std::string WriteTokens(const std::string& folder) {
+  std::ofstream out(folder + "/tokens");
+  std::string token;
+  for (int i = 0; i <= 100; ++i) {
+    const auto secret = MakeSecret();
+    if (!secret.ok()) Fail("no secret");
+    out << Sha256Hex(*secret) << " submitter user" << i << "\n";
+    token = "Bearer " + *secret;
+  }
+  if (!out.flush()) Fail("no token file");
+  return token;
 }
 
 int Main(double seconds) {
+  umask(077);
+  char folder[] = "/tmp/service_benchmark_XXXXXX";
+  if (mkdtemp(folder) == nullptr) Fail("no folder for the tokens");
+  const std::string token = WriteTokens(folder);
   int ports[2], stop[2];
   if (pipe(ports) != 0 || pipe(stop) != 0) Fail("no pipes");
   const pid_t child = fork();  // before gRPC has threads
   if (child == 0) {
     close(stop[1]);
-    Serve(ports[1], stop[0]);
+    Serve(ports[1], stop[0], folder);
     return 0;
   }
   close(stop[0]);
   close(ports[1]);
-  int both[2];
-  if (read(ports[0], both, sizeof(both)) != sizeof(both)) Fail("the servers do not start");
-  Run(both[0], both[1], seconds, child);
+  std::array<int, kServers> all;
+  if (read(ports[0], &all, sizeof(all)) != sizeof(all)) Fail("the servers do not start");
+  Run(all, token, seconds, child);
   close(stop[1]);
   int status = 0;
   waitpid(child, &status, 0);
+  std::filesystem::remove_all(folder);
   return status == 0 ? 0 : 1;
 }
 
