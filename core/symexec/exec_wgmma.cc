@@ -2,6 +2,7 @@
 // (PTX ISA 9.7.15; arithmetic: core/softfloat/matrix_unit.h).
 
 #include <algorithm>
+#include <bit>
 
 #include "core/symexec/machine.h"
 #include "core/symexec/matrix_arithmetic.h"
@@ -41,15 +42,18 @@ struct Machine::SharedTile {
   };
   TileLayout layout;
   int inner = 0;                    // chunks along the contiguous direction
-  int run = 0;                      // elements of a chunk
+  int run = 0, run_log2 = 0;        // elements of a chunk
   std::vector<Chunk> chunks;
   std::vector<Scalar> pieces;
+  const StoredScalar* memory = nullptr;  // all chunks are memory of its buffer and symbolic part, at `offsets`
+  std::vector<int64_t> offsets;          // bytes, per chunk
 
-  const Chunk& Find(int row, int k, uint32_t* piece) const {
+  size_t Index(int row, int k, uint32_t* piece) const {
     const int outer = layout.transposed ? k : row, along = layout.transposed ? row : k;
-    *piece = static_cast<uint32_t>(along % run);
-    return chunks[static_cast<size_t>(outer) * inner + along / run];
+    *piece = static_cast<uint32_t>(along & (run - 1));
+    return static_cast<size_t>(outer) * inner + (along >> run_log2);
   }
+  const Chunk& Find(int row, int k, uint32_t* piece) const { return chunks[Index(row, k, piece)]; }
 };
 
 // What a lane stands for while an operand is gathered.
@@ -90,9 +94,12 @@ bool Machine::ReadTile(const Value& descriptor, bool transposed, const WgmmaForm
 
   const uint32_t element = static_cast<uint32_t>(t.bytes);
   out->run = kChunk / t.bytes;
+  out->run_log2 = std::countr_zero(static_cast<uint32_t>(out->run));
   const int outer = transposed ? form.k : rows, inner = transposed ? rows : form.k;
   out->inner = inner / out->run;
   out->chunks.resize(static_cast<size_t>(outer) * out->inner);
+  out->offsets.resize(out->chunks.size());
+  bool in_memory = true;
   std::vector<SharedMemory::Fragment> fragments;
   for (int o = 0; o < outer; ++o) {
     for (int i = 0; i < out->inner; ++i) {
@@ -101,11 +108,15 @@ bool Machine::ReadTile(const Value& descriptor, bool transposed, const WgmmaForm
       fragments.clear();
       const auto race = shared_.ReadAsync(warpgroup, shared_.matrix[warpgroup].issued, address, kChunk, &fragments);
       if (race != SharedMemory::Race::kNone) return Conflict(race);
-      SharedTile::Chunk& chunk = out->chunks[static_cast<size_t>(o) * out->inner + i];
+      const size_t at = static_cast<size_t>(o) * out->inner + i;
+      SharedTile::Chunk& chunk = out->chunks[at];
       if (fragments.size() == 1 && fragments[0].value != nullptr && fragments[0].guard == 0) {
         chunk = {fragments[0].value, fragments[0].offset};
+        if (in_memory) in_memory = ContinuesMemory(*chunk.value, &out->memory);
+        if (in_memory) out->offsets[at] = chunk.value->anchor(0).offset + chunk.offset;
         continue;
       }
+      in_memory = false;
       chunk.offset = static_cast<uint32_t>(out->pieces.size());
       for (const auto& f : fragments) {
         for (uint32_t b = 0; b < f.bytes; b += element) {
@@ -125,7 +136,15 @@ bool Machine::ReadTile(const Value& descriptor, bool transposed, const WgmmaForm
       }
     }
   }
+  if (!in_memory) out->memory = nullptr;
   return true;
+}
+
+// `value` is memory of the same buffer and symbolic part as `memory`, which it becomes if that is null.
+bool Machine::ContinuesMemory(const StoredScalar& value, const StoredScalar** memory) const {
+  if (*memory != nullptr) return value.node() == (*memory)->node() && value.anchor(0).symbolic == (*memory)->anchor(0).symbolic;
+  *memory = &value;
+  return nodes_[value.node()].fn == Fn::kLeaf;
 }
 
 // Element k of the row of each lane, which stands in memory of one buffer: offsets are all that differs. False where it
@@ -134,16 +153,21 @@ bool Machine::MemoryColumn(const std::vector<TileRow>& rows, int k, int bytes, A
   const int lanes = space_.lanes();
   tile_offsets_.resize(lanes);
   const StoredScalar* first = nullptr;
+  const SharedTile* known = nullptr;  // is memory like `first`
   for (int l = 0; l < lanes; ++l) {
+    const SharedTile& tile = *rows[l].tile;
     uint32_t piece;
-    const SharedTile::Chunk& chunk = rows[l].tile->Find(rows[l].row, k, &piece);
-    if (chunk.value == nullptr) return false;
-    if (first == nullptr) {
-      first = chunk.value;
-      if (nodes_[first->node()].fn != Fn::kLeaf) return false;
-    } else if (chunk.value->node() != first->node() || chunk.value->anchor(0).symbolic != first->anchor(0).symbolic) {
-      return false;
+    const size_t at = tile.Index(rows[l].row, k, &piece);
+    if (&tile != known && tile.memory != nullptr) {
+      if (!ContinuesMemory(*tile.memory, &first)) return false;
+      known = &tile;
     }
+    if (&tile == known) {
+      tile_offsets_[l] = tile.offsets[at] + piece * static_cast<uint32_t>(bytes);
+      continue;
+    }
+    const SharedTile::Chunk& chunk = tile.chunks[at];
+    if (chunk.value == nullptr || !ContinuesMemory(*chunk.value, &first)) return false;
     tile_offsets_[l] = chunk.value->anchor(0).offset + chunk.offset + piece * static_cast<uint32_t>(bytes);
   }
   const auto interned = space_.InternArray(tile_offsets_.data(), likely);

@@ -358,6 +358,7 @@ class Machine {
   bool WgmmaAccumulate(const Inst& in, const WgmmaForm& form, const std::vector<Lanes>& rows,
                        const std::vector<Lanes>& columns);
   bool ReadTile(const Value& descriptor, bool transposed, const WgmmaForm& form, int warpgroup, int rows, SharedTile* out);
+  bool ContinuesMemory(const StoredScalar& value, const StoredScalar** memory) const;
   bool MemoryColumn(const std::vector<TileRow>& rows, int k, int bytes, ArrayId likely, Lanes* out);
   bool TileColumn(const std::vector<TileRow>& rows, int k, int bits, Lanes* out);
   bool TileVectors(const std::vector<TileRow>& rows, const WgmmaForm& form, std::vector<Lanes>* steps);

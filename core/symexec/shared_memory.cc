@@ -6,6 +6,10 @@ namespace samebits::symexec {
 
 using expr::Scalar;
 
+namespace {
+constexpr uint32_t kLineBytes = 16;
+}
+
 void AsyncGroups::CompleteUpTo(uint32_t sequence, Epoch now) {
   if (sequence <= completed) return;
   completed = sequence;
@@ -34,7 +38,59 @@ std::string_view SharedMemory::RaceText(Race race) {
 
 SharedMemory::SharedMemory(uint32_t bytes, uint32_t granule, int lanes, int warp_lanes)
     : warp_epoch((lanes + warp_lanes - 1) / warp_lanes), copies(lanes), matrix((lanes + 127) / 128), proxy_fences(lanes),
-      granule_(granule), warp_lanes_(warp_lanes), cells_((bytes + granule - 1) / granule), segments_(1), references_(1) {}
+      granule_(granule), warp_lanes_(warp_lanes), line_(std::max(1u, kLineBytes / granule)),
+      cells_((bytes + granule - 1) / granule), whole_((cells_.size() + line_ - 1) / line_, 1), segments_(1), references_(1) {
+  if (cells_.size() % line_ != 0) whole_.back() = 0;
+}
+
+void SharedMemory::Split(uint32_t line) {
+  whole_[line] = 0;
+  const uint32_t first = line * line_;
+  for (uint32_t i = 1; i < line_; ++i) {
+    cells_[first + i] = cells_[first];
+    cells_[first + i].offset = static_cast<uint16_t>(cells_[first].offset + i * granule_);
+  }
+  if (matrix_reads_.empty()) return;
+  const auto reads = matrix_reads_.begin() + static_cast<ptrdiff_t>(first * matrix.size());
+  for (uint32_t i = 1; i < line_; ++i) std::copy_n(reads, matrix.size(), reads + static_cast<ptrdiff_t>(i * matrix.size()));
+}
+
+void SharedMemory::Focus(uint32_t first, uint32_t count) {
+  const uint32_t end = first + count;
+  if (first % line_ != 0 && whole_[first / line_]) Split(first / line_);
+  if (end % line_ != 0 && whole_[end / line_]) Split(end / line_);
+}
+
+void SharedMemory::Unite(uint32_t line) {
+  const uint32_t first = line * line_;
+  if (first + line_ > cells_.size()) return;
+  const Cell& head = cells_[first];
+  const size_t groups = matrix_reads_.empty() ? 0 : matrix.size();
+  const uint32_t* reads = matrix_reads_.data() + first * groups;
+  for (uint32_t i = 1; i < line_; ++i) {
+    const Cell& c = cells_[first + i];
+    if (c.segment != head.segment || c.offset != head.offset + i * granule_ || c.was_read != head.was_read) return;
+    if (c.was_read && (c.read.block != head.read.block || c.read.warp != head.read.warp || c.reader != head.reader ||
+                       c.reader_warp != head.reader_warp))
+      return;
+    if (!std::equal(reads, reads + groups, reads + i * groups)) return;
+  }
+  whole_[line] = 1;
+}
+
+SharedMemory::Cell SharedMemory::CellAt(uint32_t index) const {
+  if (!whole_[index / line_]) return cells_[index];
+  const uint32_t into = index % line_;
+  Cell c = cells_[index - into];
+  c.offset = static_cast<uint16_t>(c.offset + into * granule_);
+  return c;
+}
+
+uint32_t SharedMemory::MatrixReadAt(uint32_t index, size_t warpgroup) const {
+  if (matrix_reads_.empty()) return 0;
+  const uint32_t holder = whole_[index / line_] ? index - index % line_ : index;
+  return matrix_reads_[holder * matrix.size() + warpgroup];
+}
 
 bool SharedMemory::Ordered(int earlier_lane, int earlier_warp, Epoch earlier, int lane) const {
   if (earlier_lane == lane || block_epoch > earlier.block) return true;
@@ -49,7 +105,7 @@ bool SharedMemory::Repeats(uint32_t first, uint32_t count, int lane, const Scala
   if (id == 0 || async_group != 0) return false;
   Segment& s = segments_[id];
   if (s.async_group != 0 || s.guard != 0 || s.bytes != bytes || s.value.node() != value.node) return false;
-  for (uint32_t i = 0; i < count; ++i) {
+  for (uint32_t i = 0; i < count; i += Extent(first + i)) {
     const Cell& c = cells_[first + i];
     if (c.segment != id || c.offset != i * granule_) return false;
   }
@@ -107,9 +163,10 @@ SharedMemory::Race SharedMemory::Write(int lane, uint32_t address, uint32_t byte
                                        uint32_t async_group, uint32_t guard) {
   if (owing_) return Race::kUnsettled;
   const uint32_t first = address / granule_, count = bytes / granule_;
+  Focus(first, count);
   Race race = Race::kNone;
   uint32_t checked = 0;  // segment that the write may replace
-  for (uint32_t i = 0; i < count && (race == Race::kNone || race == Race::kWriteAfterWrite); ++i) {
+  for (uint32_t i = 0; i < count && (race == Race::kNone || race == Race::kWriteAfterWrite); i += Extent(first + i)) {
     if (const Race r = CheckWrite(first + i, lane, checked); r != Race::kNone) race = r;
     else checked = cells_[first + i].segment;
   }
@@ -126,30 +183,35 @@ SharedMemory::Race SharedMemory::Write(int lane, uint32_t address, uint32_t byte
   s.warp = static_cast<uint16_t>(lane / warp_lanes_);
   s.any_lane = s.lane;
   references_[id] = count;
-  for (uint32_t i = 0; i < count; ++i) {
+  for (uint32_t i = 0, extent; i < count; i += extent) {
     Cell& c = cells_[first + i];
-    if (c.segment != 0 && --references_[c.segment] == 0) free_.push_back(c.segment);
+    extent = Extent(first + i);
+    if (c.segment != 0 && (references_[c.segment] -= extent) == 0) free_.push_back(c.segment);
     // Who read stays: another lane that writes the same value is a repetition of this write, but not after that read.
     c.segment = id;
     c.offset = static_cast<uint16_t>(i * granule_);
   }
+  for (uint32_t line = (first + line_ - 1) / line_; (line + 1) * line_ <= first + count; ++line)
+    if (!whole_[line]) Unite(line);
   return race;
 }
 
 SharedMemory::Race SharedMemory::Read(int lane, uint32_t address, uint32_t bytes, std::vector<Fragment>* out) {
   const uint32_t first = address / granule_, count = bytes / granule_;
+  Focus(first, count);
   const Epoch now = Now(lane);
   const uint16_t warp = static_cast<uint16_t>(lane / warp_lanes_);
   Race race = owing_ ? Race::kUnsettled : Race::kNone;
   uint32_t last = 0;
-  for (uint32_t i = 0; i < count; ++i) {
+  for (uint32_t i = 0, extent; i < count; i += extent) {
     Cell& c = cells_[first + i];
+    extent = Extent(first + i);
     if (i > 0 && c.segment == last && (c.segment == 0 || c.offset == out->back().offset + out->back().bytes)) {
-      out->back().bytes += granule_;
+      out->back().bytes += extent * granule_;
     } else {
       const Segment& s = segments_[c.segment];
       if (c.segment != 0 && race == Race::kNone) race = CheckRead(s, lane);
-      out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, granule_, s.bytes, s.any_lane, s.guard});
+      out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, extent * granule_, s.bytes, s.any_lane, s.guard});
       last = c.segment;
     }
     if (!c.was_read || c.read.block != now.block) {
@@ -170,12 +232,14 @@ SharedMemory::Race SharedMemory::ReadAsync(int warpgroup, uint32_t group, uint32
                                            std::vector<Fragment>* out) {
   if (matrix_reads_.empty()) matrix_reads_.resize(cells_.size() * matrix.size());
   const uint32_t first = address / granule_, count = bytes / granule_;
+  Focus(first, count);
   Race race = owing_ ? Race::kUnsettled : Race::kNone;
   uint32_t last = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    Cell& c = cells_[first + i];
+  for (uint32_t i = 0, extent; i < count; i += extent) {
+    const Cell& c = cells_[first + i];
+    extent = Extent(first + i);
     if (i > 0 && c.segment == last && (c.segment == 0 || c.offset == out->back().offset + out->back().bytes)) {
-      out->back().bytes += granule_;
+      out->back().bytes += extent * granule_;
     } else {
       const Segment& s = segments_[c.segment];
       if (c.segment != 0 && race == Race::kNone) {
@@ -186,7 +250,7 @@ SharedMemory::Race SharedMemory::ReadAsync(int warpgroup, uint32_t group, uint32
         if (race == Race::kNone && block_epoch <= when.block) race = s.async_group ? Race::kAsyncCopy : Race::kReadAfterWrite;
         if (race == Race::kNone && s.async_group == 0 && proxy_fences[s.any_lane] <= s.proxy_fences) race = Race::kProxy;
       }
-      out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, granule_, s.bytes, s.any_lane, s.guard});
+      out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, extent * granule_, s.bytes, s.any_lane, s.guard});
       last = c.segment;
     }
     matrix_reads_[(first + i) * matrix.size() + warpgroup] = group;

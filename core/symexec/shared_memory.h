@@ -4,6 +4,9 @@
 // Shared memory of one block as a byte map of values, with the ordering model of docs/soundness.md: who wrote each
 // byte and since which barrier, warp barrier, wait or fence it is visible to whom. An access that nothing orders after
 // a conflicting one is a race.
+//
+// The map has a cell a granule. Aligned lines of 16 bytes that were only ever accessed as wholes share their first cell,
+// so that copies and matrix operands of 16 bytes cost one cell each; the first finer access splits a line.
 
 #include <algorithm>
 #include <cstdint>
@@ -170,6 +173,16 @@ class SharedMemory {
     uint16_t offset = 0;       // bytes into the segment's value
     bool was_read = false;
   };
+  // Cells that cells_[index] speaks for: a line that is whole, else itself.
+  uint32_t Extent(uint32_t index) const { return whole_[index / line_] ? line_ : 1; }
+  // Splits the lines that an access to [first, first + count) covers in part.
+  void Focus(uint32_t first, uint32_t count);
+  void Split(uint32_t line);
+  // Makes a line whole whose cells were read alike and hold one segment in order.
+  void Unite(uint32_t line);
+  // Any cell, and the group of its last asynchronous read by a warpgroup, whether its line is whole or not.
+  Cell CellAt(uint32_t index) const;
+  uint32_t MatrixReadAt(uint32_t index, size_t warpgroup) const;
   bool Ordered(int earlier_lane, int earlier_warp, Epoch earlier, int lane) const;
   bool Repeats(uint32_t first, uint32_t count, int lane, const expr::Scalar& value, uint32_t bytes, uint32_t async_group);
   // `checked`: a segment that the lane may replace, or 0.
@@ -179,7 +192,9 @@ class SharedMemory {
 
   uint32_t granule_;
   int warp_lanes_;
+  uint32_t line_;              // cells of a line
   std::vector<Cell> cells_;
+  std::vector<uint8_t> whole_; // per line
   std::vector<Segment> segments_;
   std::vector<uint32_t> references_;  // cells per segment
   std::vector<uint32_t> matrix_reads_;  // per cell and warpgroup: group of its last asynchronous read, 0 none

@@ -14,8 +14,8 @@ SharedMemory SharedMemory::Along(const SharedMemory& later, const Line& line, co
   SharedMemory out = *this;
   out.guards_ = {{}};
   std::vector<uint32_t> partner(segments_.size(), 0);
-  for (size_t i = 0; i < cells_.size(); ++i) {
-    const Cell &mine = cells_[i], &other = later.cells_[i];
+  for (uint32_t i = 0; i < cells_.size(); ++i) {
+    const Cell mine = CellAt(i), other = later.CellAt(i);
     if (mine.segment == 0) continue;
     uint32_t& p = partner[mine.segment];
     const bool fits = other.segment != 0 && other.offset == mine.offset && (p == 0 || p == other.segment);
@@ -46,8 +46,8 @@ SharedMemory SharedMemory::Along(const SharedMemory& later, const Line& line, co
 }
 
 bool SharedMemory::Holds(const SharedMemory& general, expr::NodeId unknown) const {
-  for (size_t i = 0; i < cells_.size(); ++i) {
-    const Cell &mine = cells_[i], &other = general.cells_[i];
+  for (uint32_t i = 0; i < cells_.size(); ++i) {
+    const Cell mine = CellAt(i), other = general.CellAt(i);
     if (other.segment == 0) continue;
     const Segment& known = general.segments_[other.segment];
     if (known.value.node() == unknown) continue;
@@ -87,9 +87,9 @@ bool SharedMemory::SameOrder(const SharedMemory& other) const {
   const auto warp_now = [](const SharedMemory& m, uint16_t warp) {
     return Epoch{m.block_epoch, warp == kManyLanes ? 0 : m.warp_epoch[warp]};
   };
-  const auto trace = [&](const SharedMemory& m, size_t i) {
+  const auto trace = [&](const SharedMemory& m, uint32_t i) {
     Trace t;
-    const Cell& c = m.cells_[i];
+    const Cell c = m.CellAt(i);
     if (c.was_read && c.read.block == m.block_epoch) {
       t.reader = c.reader;
       t.reader_warp = c.reader_warp;
@@ -117,17 +117,17 @@ bool SharedMemory::SameOrder(const SharedMemory& other) const {
     }
     return t;
   };
-  for (size_t i = 0; i < cells_.size(); ++i)
+  for (uint32_t i = 0; i < cells_.size(); ++i)
     if (!(trace(*this, i) == trace(other, i))) return false;
   // Matrix reads: under way, complete since the last barrier, or over.
-  const auto reads = [](const SharedMemory& m, size_t i, size_t g) -> uint32_t {
-    const uint32_t group = m.matrix_reads_.empty() ? 0 : m.matrix_reads_[i * m.matrix.size() + g];
+  const auto reads = [](const SharedMemory& m, uint32_t i, size_t g) -> uint32_t {
+    const uint32_t group = m.MatrixReadAt(i, g);
     if (group == 0) return 0;
     Epoch done;
     if (!m.matrix[g].CompletedAt(group, &done)) return 2 + m.matrix[g].issued - group;
     return m.block_epoch > done.block ? 0 : 1;
   };
-  for (size_t i = 0; i < cells_.size() && !(matrix_reads_.empty() && other.matrix_reads_.empty()); ++i)
+  for (uint32_t i = 0; i < cells_.size() && !(matrix_reads_.empty() && other.matrix_reads_.empty()); ++i)
     for (size_t g = 0; g < matrix.size(); ++g)
       if (reads(*this, i, g) != reads(other, i, g)) return false;
   return true;
@@ -157,6 +157,8 @@ void SharedMemory::SettleAtBarrier() {
   if (!owing_ || any(owed_copies_) || any(owed_matrix_)) return;
   owing_ = false;
   cells_.assign(cells_.size(), Cell());
+  whole_.assign(whole_.size(), 1);
+  if (cells_.size() % line_ != 0) whole_.back() = 0;
   segments_.assign(1, Segment());
   references_.assign(1, 0);
   matrix_reads_.clear();
