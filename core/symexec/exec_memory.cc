@@ -110,10 +110,11 @@ bool Machine::LaneAddresses(const Value& v, uint32_t bytes, uint32_t size, std::
   }
   out->resize(space_.lanes());
   const int64_t* array = space_.array(address.array);
+  const int64_t below_alignment = std::bit_ceil(std::min(bytes, 16u)) - 1;
   for (int l = 0; l < space_.lanes(); ++l) {
     const int64_t a = static_cast<int64_t>(static_cast<uint32_t>(array[l] + address.constant));
     (*out)[l] = a;
-    if (space_.Test(exec_, l) && (a + bytes > size || a % std::min(bytes, 16u) != 0))
+    if (space_.Test(exec_, l) && (a + bytes > size || (a & below_alignment) != 0))
       return Unknown("ADDRESS_BOUNDS", std::string(what) + " access of " + std::to_string(bytes) + " bytes at " +
                                            std::to_string(a) + " is misaligned or outside its " + std::to_string(size) + " bytes");
   }
@@ -258,16 +259,34 @@ bool Machine::FragmentsToScalar(const std::vector<SharedMemory::Fragment>& fragm
 }
 
 bool Machine::SharedRead(const std::vector<int64_t>& addresses, uint32_t bytes, MaskId mask, Value* out) {
-  std::vector<Scalar> lanes(space_.lanes());
+  const int count = space_.lanes();
+  std::vector<Scalar> lanes;
   std::vector<SharedMemory::Fragment> fragments;
   bool halves = false;
-  for (int l = 0; l < space_.lanes(); ++l) {
-    lanes[l].node = nodes_.Undef();
-    lanes[l].slots = 0;
+  // As long as all lanes read what was copied from one buffer, offsets are all that is kept of them.
+  bool in_memory = mask == kAllLanes && moves_ == nullptr;
+  const StoredScalar* first = nullptr;
+  tile_offsets_.resize(count);
+  if (!in_memory) lanes.resize(count);
+  for (int l = 0; l < count; ++l) {
+    if (!in_memory) lanes[l].node = nodes_.Undef();
     if (!space_.Test(mask, l)) continue;
     fragments.clear();
     const auto race = shared_.Read(l, static_cast<uint32_t>(addresses[l]), bytes, &fragments);
     if (race != SharedMemory::Race::kNone) return Conflict(race);
+    if (in_memory) {
+      const SharedMemory::Fragment& f = fragments[0];
+      if (fragments.size() == 1 && f.value != nullptr && f.guard == 0 && ContinuesMemory(*f.value, &first)) {
+        tile_offsets_[l] = f.value->anchor(0).offset + f.offset;
+        continue;
+      }
+      in_memory = false;
+      lanes.resize(count);
+      for (int earlier = 0; earlier < l; ++earlier) {
+        lanes[earlier] = first->Get();
+        lanes[earlier].anchor[0].offset = tile_offsets_[earlier];
+      }
+    }
     if (!FragmentsToScalar(fragments, bytes, &lanes[l])) return false;
     if (moves_ != nullptr) {
       for (const auto& f : fragments)
@@ -276,6 +295,14 @@ bool Machine::SharedRead(const std::vector<int64_t>& addresses, uint32_t bytes, 
     }
     const expr::Node& n = nodes_[lanes[l].node];
     halves |= bytes == 4 && n.fn == Fn::kConcat && n.children == 2 && n.attr == (16 | 16 << 8);
+  }
+  if (in_memory) {
+    Lanes copied;
+    const auto interned = space_.InternArray(tile_offsets_.data());
+    copied.nodes = first->node();
+    copied.anchors.assign(1, {interned.id, first->anchor(0).symbolic, interned.constant});
+    *out = Value::Bits(std::move(copied), static_cast<int>(bytes) * 8);
+    return true;
   }
   Lanes word = ops_.Pack(lanes);
   if (!halves) {
@@ -311,11 +338,12 @@ bool Machine::SharedWrite(const std::vector<int64_t>& addresses, uint32_t bytes,
   for (const Piece& p : pieces) {
     const uint32_t n = p.bits / 8u;
     if (n % shared_.granule() != 0) return Unknown("WIDTH", "shared-memory write of less than the model's unit");
+    Lanes settled = p.lanes;
+    ops_.Settle(&settled);
+    LaneCursor cursor(ops_, settled);
     for (int l = 0; l < space_.lanes(); ++l) {
       if (!space_.Test(mask, l)) continue;
-      Scalar s = ops_.At(p.lanes, l);
-      s.node = builder_.Settle(s.node);
-      const auto race = shared_.Write(l, static_cast<uint32_t>(addresses[l]) + at, n, s,
+      const auto race = shared_.Write(l, static_cast<uint32_t>(addresses[l]) + at, n, cursor.At(l),
                                       async_group_of_lane ? shared_.copies[l].issued : 0);
       if (race != SharedMemory::Race::kNone) return Conflict(race);
     }
@@ -742,10 +770,10 @@ bool Machine::ExecCopyAsync(const Inst& in) {
   result_.loads.back().async = true;
   const MaskId zero = space_.AndNot(exec_, full);
   if (full != kNoLanes) {
-    const Piece& p = data.pieces[0];
+    LaneCursor cursor(ops_, data.pieces[0].lanes);
     for (int l = 0; l < space_.lanes(); ++l) {
       if (!space_.Test(full, l)) continue;
-      const auto race = shared_.Write(l, static_cast<uint32_t>(addresses[l]), bytes, ops_.At(p.lanes, l), shared_.copies[l].issued);
+      const auto race = shared_.Write(l, static_cast<uint32_t>(addresses[l]), bytes, cursor.At(l), shared_.copies[l].issued);
       if (race != SharedMemory::Race::kNone) return Conflict(race);
     }
   }

@@ -53,6 +53,7 @@ class VectorOps {
 
   canonical::Builder& builder() { return builder_; }
   expr::NodeManager& nodes() { return nodes_; }
+  const LaneSpace& space() const { return space_; }
   uint64_t memo_hits() const { return memo_hits_; }
   uint64_t memory_bytes() const {
     return key_pool_.capacity() * 8 + slot_pool_.capacity() * sizeof(MemoSlot) + memo_.capacity() * sizeof(MemoEntry) +
@@ -95,6 +96,27 @@ class VectorOps {
   std::vector<Reference> references_;
   std::vector<int> reference_of_, operand_first_, column_reference_;
   uint64_t memo_hits_ = 0;
+};
+
+// VectorOps::At for one lane after the other: quicker where the lanes share a node. Borrows both arguments; a reference
+// that At returns holds until the next call.
+class LaneCursor {
+ public:
+  LaneCursor(const VectorOps& ops, const Lanes& v) : ops_(ops), v_(v), scalar_(ops.At(v, 0)), shared_(v.uniform()) {
+    for (int i = 0; i < scalar_.slots; ++i) shared_ &= (v.anchors[i].symbolic & kMixed) == 0;
+  }
+  const expr::Scalar& At(int lane) {
+    if (!shared_) return scalar_ = ops_.At(v_, lane);
+    for (int i = 0; i < scalar_.slots; ++i)
+      scalar_.anchor[i].offset = ops_.space().array(v_.anchors[i].array)[lane] + v_.anchors[i].constant;
+    return scalar_;
+  }
+
+ private:
+  const VectorOps& ops_;
+  const Lanes& v_;
+  expr::Scalar scalar_;
+  bool shared_;
 };
 
 }  // namespace samebits::symexec

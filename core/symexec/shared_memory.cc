@@ -1,6 +1,7 @@
 #include "core/symexec/shared_memory.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace samebits::symexec {
 
@@ -38,58 +39,59 @@ std::string_view SharedMemory::RaceText(Race race) {
 
 SharedMemory::SharedMemory(uint32_t bytes, uint32_t granule, int lanes, int warp_lanes)
     : warp_epoch((lanes + warp_lanes - 1) / warp_lanes), copies(lanes), matrix((lanes + 127) / 128), proxy_fences(lanes),
-      granule_(granule), warp_lanes_(warp_lanes), line_(std::max(1u, kLineBytes / granule)),
-      cells_((bytes + granule - 1) / granule), whole_((cells_.size() + line_ - 1) / line_, 1), segments_(1), references_(1) {
-  if (cells_.size() % line_ != 0) whole_.back() = 0;
+      granule_(granule), granule_log2_(std::countr_zero(granule)), warp_lanes_(warp_lanes),
+      line_(std::max(1u, kLineBytes >> granule_log2_)), line_log2_(std::countr_zero(line_)),
+      count_((bytes + granule - 1) >> granule_log2_) {
+  Clear();
+}
+
+void SharedMemory::Clear() {
+  const size_t lines = (count_ + line_ - 1) >> line_log2_;
+  whole_.assign(lines, 1);
+  lines_.assign(lines, Cell());
+  cells_.clear();
+  segments_.assign(1, Segment());
+  references_.assign(1, 0);
+  line_reads_.clear();
+  cell_reads_.clear();
+  free_.clear();
+  guards_.assign(1, {});
+  if ((count_ & (line_ - 1)) != 0) Split(static_cast<uint32_t>(lines - 1));
 }
 
 void SharedMemory::Split(uint32_t line) {
+  if (cells_.empty()) cells_.resize(whole_.size() << line_log2_);
+  if (!line_reads_.empty() && cell_reads_.empty()) cell_reads_.resize(cells_.size() * matrix.size());
   whole_[line] = 0;
-  const uint32_t first = line * line_;
-  for (uint32_t i = 1; i < line_; ++i) {
-    cells_[first + i] = cells_[first];
-    cells_[first + i].offset = static_cast<uint16_t>(cells_[first].offset + i * granule_);
+  const size_t first = size_t{line} << line_log2_, groups = line_reads_.empty() ? 0 : matrix.size();
+  for (uint32_t i = 0; i < line_; ++i) {
+    Cell& c = cells_[first + i] = lines_[line];
+    c.offset = static_cast<uint16_t>(c.offset + (i << granule_log2_));
+    std::copy_n(line_reads_.data() + line * groups, groups, cell_reads_.data() + (first + i) * groups);
   }
-  if (matrix_reads_.empty()) return;
-  const auto reads = matrix_reads_.begin() + static_cast<ptrdiff_t>(first * matrix.size());
-  for (uint32_t i = 1; i < line_; ++i) std::copy_n(reads, matrix.size(), reads + static_cast<ptrdiff_t>(i * matrix.size()));
-}
-
-void SharedMemory::Focus(uint32_t first, uint32_t count) {
-  const uint32_t end = first + count;
-  if (first % line_ != 0 && whole_[first / line_]) Split(first / line_);
-  if (end % line_ != 0 && whole_[end / line_]) Split(end / line_);
 }
 
 void SharedMemory::Unite(uint32_t line) {
-  const uint32_t first = line * line_;
-  if (first + line_ > cells_.size()) return;
+  const size_t first = size_t{line} << line_log2_, groups = line_reads_.empty() ? 0 : matrix.size();
   const Cell& head = cells_[first];
-  const size_t groups = matrix_reads_.empty() ? 0 : matrix.size();
-  const uint32_t* reads = matrix_reads_.data() + first * groups;
+  const uint32_t* reads = cell_reads_.data() + first * groups;
   for (uint32_t i = 1; i < line_; ++i) {
     const Cell& c = cells_[first + i];
-    if (c.segment != head.segment || c.offset != head.offset + i * granule_ || c.was_read != head.was_read) return;
+    if (c.segment != head.segment || c.offset != head.offset + (i << granule_log2_) || c.was_read != head.was_read) return;
     if (c.was_read && (c.read.block != head.read.block || c.read.warp != head.read.warp || c.reader != head.reader ||
                        c.reader_warp != head.reader_warp))
       return;
     if (!std::equal(reads, reads + groups, reads + i * groups)) return;
   }
   whole_[line] = 1;
+  lines_[line] = head;
+  std::copy_n(reads, groups, line_reads_.data() + line * groups);
 }
 
 SharedMemory::Cell SharedMemory::CellAt(uint32_t index) const {
-  if (!whole_[index / line_]) return cells_[index];
-  const uint32_t into = index % line_;
-  Cell c = cells_[index - into];
-  c.offset = static_cast<uint16_t>(c.offset + into * granule_);
+  Cell c = CellOf(index);
+  if (Whole(index)) c.offset = static_cast<uint16_t>(c.offset + ((index & (line_ - 1)) << granule_log2_));
   return c;
-}
-
-uint32_t SharedMemory::MatrixReadAt(uint32_t index, size_t warpgroup) const {
-  if (matrix_reads_.empty()) return 0;
-  const uint32_t holder = whole_[index / line_] ? index - index % line_ : index;
-  return matrix_reads_[holder * matrix.size() + warpgroup];
 }
 
 bool SharedMemory::Ordered(int earlier_lane, int earlier_warp, Epoch earlier, int lane) const {
@@ -101,13 +103,13 @@ bool SharedMemory::Ordered(int earlier_lane, int earlier_warp, Epoch earlier, in
 // long as it is ordered after the reads (the caller checks). Later accesses must then be ordered after both.
 bool SharedMemory::Repeats(uint32_t first, uint32_t count, int lane, const Scalar& value, uint32_t bytes,
                            uint32_t async_group) {
-  const uint32_t id = cells_[first].segment;
+  const uint32_t id = CellOf(first).segment;
   if (id == 0 || async_group != 0) return false;
   Segment& s = segments_[id];
   if (s.async_group != 0 || s.guard != 0 || s.bytes != bytes || s.value.node() != value.node) return false;
   for (uint32_t i = 0; i < count; i += Extent(first + i)) {
-    const Cell& c = cells_[first + i];
-    if (c.segment != id || c.offset != i * granule_) return false;
+    const Cell& c = CellOf(first + i);
+    if (c.segment != id || c.offset != i << granule_log2_) return false;
   }
   for (int i = 0; i < value.slots; ++i)
     if (s.value.anchor(i).offset != value.anchor[i].offset || s.value.anchor(i).symbolic != value.anchor[i].symbolic) return false;
@@ -127,15 +129,15 @@ SharedMemory::Race SharedMemory::CheckRead(const Segment& s, int lane) const {
 }
 
 SharedMemory::Race SharedMemory::CheckWrite(uint32_t index, int lane, uint32_t checked) const {
-  const Cell& cell = cells_[index];
+  const Cell& cell = CellOf(index);
   if (cell.was_read && block_epoch == cell.read.block) {
     const bool same_lane = cell.reader == lane;
     const bool warp_ordered = cell.reader_warp == lane / warp_lanes_ && warp_epoch[lane / warp_lanes_] > cell.read.warp;
     if (!same_lane && !warp_ordered) return Race::kWriteAfterRead;
   }
-  const size_t groups = matrix_reads_.empty() ? 0 : matrix.size();
+  const size_t groups = line_reads_.empty() ? 0 : matrix.size();
   for (size_t g = 0; g < groups; ++g) {
-    const uint32_t group = matrix_reads_[index * groups + g];
+    const uint32_t group = ReadsOf(index)[g];
     Epoch done;
     if (group == 0) continue;
     if (!matrix[g].CompletedAt(group, &done)) return Race::kMatrixRead;
@@ -162,13 +164,13 @@ uint32_t SharedMemory::NewSegment() {
 SharedMemory::Race SharedMemory::Write(int lane, uint32_t address, uint32_t bytes, const Scalar& value,
                                        uint32_t async_group, uint32_t guard) {
   if (owing_) return Race::kUnsettled;
-  const uint32_t first = address / granule_, count = bytes / granule_;
+  const uint32_t first = address >> granule_log2_, count = bytes >> granule_log2_;
   Focus(first, count);
   Race race = Race::kNone;
   uint32_t checked = 0;  // segment that the write may replace
   for (uint32_t i = 0; i < count && (race == Race::kNone || race == Race::kWriteAfterWrite); i += Extent(first + i)) {
     if (const Race r = CheckWrite(first + i, lane, checked); r != Race::kNone) race = r;
-    else checked = cells_[first + i].segment;
+    else checked = CellOf(first + i).segment;
   }
   if (race == Race::kWriteAfterWrite && guard == 0 && Repeats(first, count, lane, value, bytes, async_group)) return Race::kNone;
   const uint32_t id = NewSegment();
@@ -184,34 +186,34 @@ SharedMemory::Race SharedMemory::Write(int lane, uint32_t address, uint32_t byte
   s.any_lane = s.lane;
   references_[id] = count;
   for (uint32_t i = 0, extent; i < count; i += extent) {
-    Cell& c = cells_[first + i];
+    Cell& c = CellOf(first + i);
     extent = Extent(first + i);
     if (c.segment != 0 && (references_[c.segment] -= extent) == 0) free_.push_back(c.segment);
     // Who read stays: another lane that writes the same value is a repetition of this write, but not after that read.
     c.segment = id;
-    c.offset = static_cast<uint16_t>(i * granule_);
+    c.offset = static_cast<uint16_t>(i << granule_log2_);
   }
-  for (uint32_t line = (first + line_ - 1) / line_; (line + 1) * line_ <= first + count; ++line)
+  for (uint32_t line = (first + line_ - 1) >> line_log2_; (line + 1) << line_log2_ <= first + count; ++line)
     if (!whole_[line]) Unite(line);
   return race;
 }
 
 SharedMemory::Race SharedMemory::Read(int lane, uint32_t address, uint32_t bytes, std::vector<Fragment>* out) {
-  const uint32_t first = address / granule_, count = bytes / granule_;
+  const uint32_t first = address >> granule_log2_, count = bytes >> granule_log2_;
   Focus(first, count);
   const Epoch now = Now(lane);
   const uint16_t warp = static_cast<uint16_t>(lane / warp_lanes_);
   Race race = owing_ ? Race::kUnsettled : Race::kNone;
   uint32_t last = 0;
   for (uint32_t i = 0, extent; i < count; i += extent) {
-    Cell& c = cells_[first + i];
+    Cell& c = CellOf(first + i);
     extent = Extent(first + i);
     if (i > 0 && c.segment == last && (c.segment == 0 || c.offset == out->back().offset + out->back().bytes)) {
-      out->back().bytes += extent * granule_;
+      out->back().bytes += extent << granule_log2_;
     } else {
       const Segment& s = segments_[c.segment];
       if (c.segment != 0 && race == Race::kNone) race = CheckRead(s, lane);
-      out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, extent * granule_, s.bytes, s.any_lane, s.guard});
+      out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, extent << granule_log2_, s.bytes, s.any_lane, s.guard});
       last = c.segment;
     }
     if (!c.was_read || c.read.block != now.block) {
@@ -230,16 +232,19 @@ SharedMemory::Race SharedMemory::Read(int lane, uint32_t address, uint32_t bytes
 
 SharedMemory::Race SharedMemory::ReadAsync(int warpgroup, uint32_t group, uint32_t address, uint32_t bytes,
                                            std::vector<Fragment>* out) {
-  if (matrix_reads_.empty()) matrix_reads_.resize(cells_.size() * matrix.size());
-  const uint32_t first = address / granule_, count = bytes / granule_;
+  if (line_reads_.empty()) {
+    line_reads_.resize(lines_.size() * matrix.size());
+    cell_reads_.resize(cells_.size() * matrix.size());
+  }
+  const uint32_t first = address >> granule_log2_, count = bytes >> granule_log2_;
   Focus(first, count);
   Race race = owing_ ? Race::kUnsettled : Race::kNone;
   uint32_t last = 0;
   for (uint32_t i = 0, extent; i < count; i += extent) {
-    const Cell& c = cells_[first + i];
+    const Cell& c = CellOf(first + i);
     extent = Extent(first + i);
     if (i > 0 && c.segment == last && (c.segment == 0 || c.offset == out->back().offset + out->back().bytes)) {
-      out->back().bytes += extent * granule_;
+      out->back().bytes += extent << granule_log2_;
     } else {
       const Segment& s = segments_[c.segment];
       if (c.segment != 0 && race == Race::kNone) {
@@ -250,10 +255,10 @@ SharedMemory::Race SharedMemory::ReadAsync(int warpgroup, uint32_t group, uint32
         if (race == Race::kNone && block_epoch <= when.block) race = s.async_group ? Race::kAsyncCopy : Race::kReadAfterWrite;
         if (race == Race::kNone && s.async_group == 0 && proxy_fences[s.any_lane] <= s.proxy_fences) race = Race::kProxy;
       }
-      out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, extent * granule_, s.bytes, s.any_lane, s.guard});
+      out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, extent << granule_log2_, s.bytes, s.any_lane, s.guard});
       last = c.segment;
     }
-    matrix_reads_[(first + i) * matrix.size() + warpgroup] = group;
+    ReadsOf(first + i)[warpgroup] = group;
   }
   return race;
 }

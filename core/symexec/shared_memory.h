@@ -5,13 +5,14 @@
 // byte and since which barrier, warp barrier, wait or fence it is visible to whom. An access that nothing orders after
 // a conflicting one is a race.
 //
-// The map has a cell a granule. Aligned lines of 16 bytes that were only ever accessed as wholes share their first cell,
-// so that copies and matrix operands of 16 bytes cost one cell each; the first finer access splits a line.
+// The map has a cell a granule. Aligned lines of 16 bytes that were only ever accessed as wholes have one cell, so that
+// copies and matrix operands of 16 bytes cost a cell each; the first finer access splits a line.
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -62,7 +63,8 @@ class StoredScalar {
   StoredScalar(const expr::Scalar& s) { *this = s; }  // NOLINT(google-explicit-constructor)
   StoredScalar& operator=(const expr::Scalar& s) {
     node_ = s.node;
-    anchors_.assign(s.anchor.begin(), s.anchor.begin() + s.slots);
+    if (anchors_.size() == s.slots) std::copy_n(s.anchor.begin(), s.slots, anchors_.begin());
+    else anchors_.assign(s.anchor.begin(), s.anchor.begin() + s.slots);
     return *this;
   }
   expr::NodeId node() const { return node_; }
@@ -82,10 +84,11 @@ class StoredScalar {
 
 class SharedMemory {
  public:
+  // `granule`: a power of two.
   SharedMemory(uint32_t bytes, uint32_t granule, int lanes, int warp_lanes = 32);
 
   uint32_t granule() const { return granule_; }  // bytes of the finest access; writes are multiples of it
-  uint32_t bytes() const { return static_cast<uint32_t>(cells_.size()) * granule_; }
+  uint32_t bytes() const { return count_ << granule_log2_; }
 
   enum class Race : uint8_t {
     kNone, kReadAfterWrite, kWriteAfterRead, kWriteAfterWrite, kAsyncCopy, kMatrixRead, kProxy,
@@ -150,7 +153,9 @@ class SharedMemory {
   std::vector<AsyncGroups> matrix;          // per warpgroup: wgmma
   std::vector<uint32_t> proxy_fences;       // per lane: fence.proxy.async executed
   Epoch Now(int lane) const { return {block_epoch, warp_epoch[lane / warp_lanes_]}; }
-  uint64_t memory_bytes() const { return cells_.capacity() * sizeof(Cell) + segments_.capacity() * sizeof(Segment); }
+  uint64_t memory_bytes() const {
+    return (lines_.capacity() + cells_.capacity()) * sizeof(Cell) + segments_.capacity() * sizeof(Segment);
+  }
 
  private:
   static constexpr uint16_t kManyLanes = 0xffff;
@@ -173,16 +178,28 @@ class SharedMemory {
     uint16_t offset = 0;       // bytes into the segment's value
     bool was_read = false;
   };
-  // Cells that cells_[index] speaks for: a line that is whole, else itself.
-  uint32_t Extent(uint32_t index) const { return whole_[index / line_] ? line_ : 1; }
+  bool Whole(uint32_t index) const { return whole_[index >> line_log2_] != 0; }
+  // How many cells one access of at least a line reaches at `index` by CellOf(index).
+  uint32_t Extent(uint32_t index) const { return Whole(index) ? line_ : 1; }
+  Cell& CellOf(uint32_t index) { return Whole(index) ? lines_[index >> line_log2_] : cells_[index]; }
+  const Cell& CellOf(uint32_t index) const { return Whole(index) ? lines_[index >> line_log2_] : cells_[index]; }
+  // Groups of the last asynchronous reads there by each warpgroup, 0 none. Only once `line_reads_` has them.
+  const uint32_t* ReadsOf(uint32_t index) const {
+    return Whole(index) ? &line_reads_[(index >> line_log2_) * matrix.size()] : &cell_reads_[index * matrix.size()];
+  }
+  uint32_t* ReadsOf(uint32_t index) { return const_cast<uint32_t*>(std::as_const(*this).ReadsOf(index)); }
   // Splits the lines that an access to [first, first + count) covers in part.
-  void Focus(uint32_t first, uint32_t count);
+  void Focus(uint32_t first, uint32_t count) {
+    const uint32_t end = first + count;
+    if ((first & (line_ - 1)) != 0 && Whole(first)) Split(first >> line_log2_);
+    if ((end & (line_ - 1)) != 0 && Whole(end)) Split(end >> line_log2_);
+  }
   void Split(uint32_t line);
   // Makes a line whole whose cells were read alike and hold one segment in order.
   void Unite(uint32_t line);
-  // Any cell, and the group of its last asynchronous read by a warpgroup, whether its line is whole or not.
+  void Clear();
+  // The cell as it would be alone.
   Cell CellAt(uint32_t index) const;
-  uint32_t MatrixReadAt(uint32_t index, size_t warpgroup) const;
   bool Ordered(int earlier_lane, int earlier_warp, Epoch earlier, int lane) const;
   bool Repeats(uint32_t first, uint32_t count, int lane, const expr::Scalar& value, uint32_t bytes, uint32_t async_group);
   // `checked`: a segment that the lane may replace, or 0.
@@ -190,14 +207,16 @@ class SharedMemory {
   Race CheckRead(const Segment& segment, int lane) const;
   uint32_t NewSegment();
 
-  uint32_t granule_;
+  uint32_t granule_, granule_log2_;
   int warp_lanes_;
-  uint32_t line_;              // cells of a line
-  std::vector<Cell> cells_;
-  std::vector<uint8_t> whole_; // per line
+  uint32_t line_, line_log2_;         // cells of a line
+  uint32_t count_;                    // cells
+  std::vector<uint8_t> whole_;        // per line
+  std::vector<Cell> lines_;           // of whole lines
+  std::vector<Cell> cells_;           // of the others; empty as long as there are none
   std::vector<Segment> segments_;
   std::vector<uint32_t> references_;  // cells per segment
-  std::vector<uint32_t> matrix_reads_;  // per cell and warpgroup: group of its last asynchronous read, 0 none
+  std::vector<uint32_t> line_reads_, cell_reads_;  // per line or cell, and warpgroup; see ReadsOf
   std::vector<uint32_t> free_;
   std::vector<std::vector<expr::Scalar>> guards_ = {{}};
   bool owing_ = false;

@@ -14,7 +14,7 @@ SharedMemory SharedMemory::Along(const SharedMemory& later, const Line& line, co
   SharedMemory out = *this;
   out.guards_ = {{}};
   std::vector<uint32_t> partner(segments_.size(), 0);
-  for (uint32_t i = 0; i < cells_.size(); ++i) {
+  for (uint32_t i = 0; i < count_; ++i) {
     const Cell mine = CellAt(i), other = later.CellAt(i);
     if (mine.segment == 0) continue;
     uint32_t& p = partner[mine.segment];
@@ -46,7 +46,7 @@ SharedMemory SharedMemory::Along(const SharedMemory& later, const Line& line, co
 }
 
 bool SharedMemory::Holds(const SharedMemory& general, expr::NodeId unknown) const {
-  for (uint32_t i = 0; i < cells_.size(); ++i) {
+  for (uint32_t i = 0; i < count_; ++i) {
     const Cell mine = CellAt(i), other = general.CellAt(i);
     if (other.segment == 0) continue;
     const Segment& known = general.segments_[other.segment];
@@ -68,7 +68,7 @@ int Age(Epoch now, Epoch then) { return now.block > then.block ? 2 : now.warp > 
 }  // namespace
 
 bool SharedMemory::SameOrder(const SharedMemory& other) const {
-  if (owing_ || other.owing_ || cells_.size() != other.cells_.size()) return false;
+  if (owing_ || other.owing_ || count_ != other.count_) return false;
   const auto same_groups = [](const std::vector<AsyncGroups>& a, const std::vector<AsyncGroups>& b) {
     for (size_t i = 0; i < a.size(); ++i)
       if (a[i].uncommitted != b[i].uncommitted || a[i].issued - a[i].completed != b[i].issued - b[i].completed) return false;
@@ -117,17 +117,17 @@ bool SharedMemory::SameOrder(const SharedMemory& other) const {
     }
     return t;
   };
-  for (uint32_t i = 0; i < cells_.size(); ++i)
+  for (uint32_t i = 0; i < count_; ++i)
     if (!(trace(*this, i) == trace(other, i))) return false;
   // Matrix reads: under way, complete since the last barrier, or over.
   const auto reads = [](const SharedMemory& m, uint32_t i, size_t g) -> uint32_t {
-    const uint32_t group = m.MatrixReadAt(i, g);
+    const uint32_t group = m.line_reads_.empty() ? 0 : m.ReadsOf(i)[g];
     if (group == 0) return 0;
     Epoch done;
     if (!m.matrix[g].CompletedAt(group, &done)) return 2 + m.matrix[g].issued - group;
     return m.block_epoch > done.block ? 0 : 1;
   };
-  for (uint32_t i = 0; i < cells_.size() && !(matrix_reads_.empty() && other.matrix_reads_.empty()); ++i)
+  for (uint32_t i = 0; i < count_ && !(line_reads_.empty() && other.line_reads_.empty()); ++i)
     for (size_t g = 0; g < matrix.size(); ++g)
       if (reads(*this, i, g) != reads(other, i, g)) return false;
   return true;
@@ -156,14 +156,7 @@ void SharedMemory::SettleAtBarrier() {
   const auto any = [](const std::vector<bool>& v) { return std::find(v.begin(), v.end(), true) != v.end(); };
   if (!owing_ || any(owed_copies_) || any(owed_matrix_)) return;
   owing_ = false;
-  cells_.assign(cells_.size(), Cell());
-  whole_.assign(whole_.size(), 1);
-  if (cells_.size() % line_ != 0) whole_.back() = 0;
-  segments_.assign(1, Segment());
-  references_.assign(1, 0);
-  matrix_reads_.clear();
-  free_.clear();
-  guards_.assign(1, {});
+  Clear();
 }
 
 }  // namespace samebits::symexec
