@@ -1,6 +1,7 @@
 #include "core/symexec/lanes.h"
 
 #include <algorithm>
+#include <array>
 
 namespace samebits::symexec {
 
@@ -192,72 +193,131 @@ bool VectorOps::Uniform(Fn fn, uint64_t attr, int width, std::span<const Lanes* 
   return true;
 }
 
+// Operands of an operation at hand, lane by lane, and the lanes whose result was built. A lane with the same nodes, whose
+// anchors are shifted by one number in each group (buffer and symbolic part), has the same result, shifted alike.
+class VectorOps::LaneClasses {
+ public:
+  LaneClasses(const VectorOps& ops, std::span<const Lanes* const> operands) {
+    for (const Lanes* v : operands) {
+      Operand o;
+      if (!v->uniform()) {
+        o.nodes = ops.space_.nodes(v->nodes & ~kMixed);
+        varying_.push_back(operands_.size());
+      }
+      o.first = static_cast<uint32_t>(columns_.size());
+      for (const LaneAnchor& a : v->anchors)
+        columns_.push_back({ops.space_.array(a.array), a.constant,
+                            a.symbolic & kMixed ? ops.space_.symbolics(a.symbolic & ~kMixed) : nullptr});
+      operands_.push_back(o);
+    }
+  }
+  // The lane before `lane` with the same result but for `shift` per group of its result's anchors; -1: none known.
+  int Find(int lane, Scalar* result) {
+    for (const Seen& seen : recent_) {
+      if (seen.lane < 0 || !SameNodes(seen.lane, lane)) continue;
+      bool equal = true;
+      for (size_t a = 0; a < seen.anchors.size() && equal; ++a) {
+        const Place& p = seen.anchors[a];
+        const Column& c = columns_[p.column];
+        const int64_t shift = c.offsets[lane] - c.offsets[seen.lane];
+        if (p.leads) shift_[p.group] = shift;
+        equal = shift_[p.group] == shift && (c.symbolics == nullptr || c.symbolics[lane] == c.symbolics[seen.lane]);
+      }
+      if (!equal) continue;
+      *result = seen.result;
+      for (int i = 0; i < result->slots; ++i)
+        if (seen.group[i] >= 0) result->anchor[i].offset += shift_[seen.group[i]];
+      return seen.lane;
+    }
+    return -1;
+  }
+  // `lane`'s operands led to `result`.
+  void Add(int lane, const std::vector<Scalar>& operands, const Scalar& result) {
+    Seen& seen = recent_[next_];
+    seen.lane = -1;
+    seen.anchors.clear();
+    struct Group {
+      expr::BufferId buffer;
+      uint32_t symbolic;
+    };
+    Group groups[expr::kMaxSlots];
+    int count = 0;
+    for (size_t o = 0; o < operands.size(); ++o) {
+      for (int i = 0; i < operands[o].slots; ++i) {
+        const Anchor& a = operands[o].anchor[i];
+        int g = 0;
+        while (g < count && (groups[g].buffer != a.buffer || groups[g].symbolic != a.symbolic)) ++g;
+        if (g == expr::kMaxSlots) return;
+        seen.anchors.push_back({operands_[o].first + static_cast<uint32_t>(i), static_cast<uint16_t>(g), g == count});
+        if (g == count) groups[count++] = {a.buffer, a.symbolic};
+      }
+    }
+    seen.result = result;
+    for (int i = 0; i < result.slots; ++i) {
+      seen.group[i] = -1;
+      for (int g = 0; g < count; ++g)
+        if (groups[g].buffer == result.anchor[i].buffer && groups[g].symbolic == result.anchor[i].symbolic)
+          seen.group[i] = static_cast<int8_t>(g);
+    }
+    seen.lane = lane;
+    next_ = (next_ + 1) % kRecent;
+  }
+
+ private:
+  static constexpr int kRecent = 4;
+  struct Operand {
+    const uint32_t* nodes = nullptr;  // null: one for all lanes
+    uint32_t first = 0;               // column
+  };
+  struct Column {
+    const int64_t* offsets;
+    int64_t constant;
+    const uint32_t* symbolics;        // null: one for all lanes
+  };
+  struct Place {
+    uint32_t column;
+    uint16_t group;
+    bool leads;                       // first of its group
+  };
+  struct Seen {
+    int lane = -1;
+    std::vector<Place> anchors;
+    Scalar result;
+    std::array<int8_t, expr::kMaxSlots> group;  // of the result's anchors; -1: none
+  };
+  bool SameNodes(int a, int b) const {
+    for (const size_t o : varying_)
+      if (operands_[o].nodes[a] != operands_[o].nodes[b]) return false;
+    return true;
+  }
+  absl::InlinedVector<Operand, 16> operands_;
+  absl::InlinedVector<Column, 32> columns_;
+  absl::InlinedVector<size_t, 16> varying_;
+  std::array<Seen, kRecent> recent_;
+  std::array<int64_t, expr::kMaxSlots> shift_;
+  int next_ = 0;
+};
+
 bool VectorOps::PerLane(Fn fn, uint64_t attr, int width, std::span<const Lanes* const> operands, MaskId blend,
                         Lanes* out) {
   const int n = space_.lanes(), count = static_cast<int>(operands.size());
   std::vector<Scalar> results(n);
-  // Recently seen lane configurations: nodes and relative anchors equal means the result is the same but shifted.
-  constexpr int kRecent = 4;
-  int recent[kRecent] = {-1, -1, -1, -1};
-  int next = 0;
-  std::vector<Scalar> inputs(static_cast<size_t>(kRecent + 1) * count);
-  Scalar* current = inputs.data() + static_cast<size_t>(kRecent) * count;
-  for (int l = 0; l < n; ++l) {
-    for (int c = 0; c < count; ++c) current[c] = At(*operands[c], l);
-    if (blend != kAllLanes) {
+  if (blend != kAllLanes) {
+    for (int l = 0; l < n; ++l) {
       const int pick = space_.Test(blend, l) ? 0 : 1;
-      results[l] = current[pick];
+      results[l] = At(*operands[pick], l);
       for (int i = 0; i < results[l].slots; ++i)
         results[l].anchor[i].source = static_cast<uint16_t>(pick * expr::kMaxSlots + i);
-      continue;
     }
-    bool found = false;
-    for (int r = 0; r < kRecent && !found; ++r) {
-      if (recent[r] < 0) continue;
-      const Scalar* old = inputs.data() + static_cast<size_t>(r) * count;
-      bool equal = true;
-      for (int c = 0; c < count && equal; ++c) equal = old[c].node == current[c].node;
-      if (!equal) continue;
-      // Shift of each (buffer, symbolic) group must be one number.
-      struct Group {
-        expr::BufferId buffer;
-        uint32_t old_symbolic, symbolic;
-        int64_t shift;
-      };
-      Group groups[expr::kMaxSlots];
-      int group_count = 0;
-      for (int c = 0; c < count && equal; ++c) {
-        for (int i = 0; i < current[c].slots && equal; ++i) {
-          const Anchor &a = old[c].anchor[i], &b = current[c].anchor[i];
-          const int64_t shift = b.offset - a.offset;
-          equal = a.symbolic == b.symbolic;
-          int g = 0;
-          while (g < group_count && (groups[g].buffer != a.buffer || groups[g].symbolic != a.symbolic)) ++g;
-          if (g == group_count) {
-            if (g == expr::kMaxSlots) {
-              equal = false;
-              break;
-            }
-            groups[group_count++] = {a.buffer, a.symbolic, b.symbolic, shift};
-          } else {
-            equal &= groups[g].shift == shift;
-          }
-        }
-      }
-      if (!equal) continue;
-      results[l] = results[recent[r]];
-      for (int i = 0; i < results[l].slots; ++i) {
-        Anchor& a = results[l].anchor[i];
-        for (int g = 0; g < group_count; ++g)
-          if (groups[g].buffer == a.buffer && groups[g].symbolic == a.symbolic) a.offset += groups[g].shift;
-      }
-      found = true;
+  } else {
+    LaneClasses classes(*this, operands);
+    std::vector<Scalar> current(count);
+    for (int l = 0; l < n; ++l) {
+      if (classes.Find(l, &results[l]) >= 0) continue;
+      for (int c = 0; c < count; ++c) current[c] = At(*operands[c], l);
+      if (!builder_.Build(fn, attr, width, current.data(), count, &results[l])) return false;
+      classes.Add(l, current, results[l]);
     }
-    if (found) continue;
-    if (!builder_.Build(fn, attr, width, current, count, &results[l])) return false;
-    for (int c = 0; c < count; ++c) inputs[static_cast<size_t>(next) * count + c] = current[c];
-    recent[next] = l;
-    next = (next + 1) % kRecent;
   }
   *out = Pack(results);
   // The group of a column: that of the operand anchors it came from, where all lanes agree.

@@ -61,6 +61,7 @@ class VectorOps {
   }
 
  private:
+  class LaneClasses;
   struct Reference {
     expr::BufferId buffer;
     uint32_t symbolic;

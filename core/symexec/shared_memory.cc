@@ -122,10 +122,25 @@ bool SharedMemory::Repeats(uint32_t first, uint32_t count, int lane, const Scala
 }
 
 SharedMemory::Race SharedMemory::CheckRead(const Segment& s, int lane) const {
+  if (s.settled) return Race::kNone;
   if (s.async_group == 0) return Ordered(s.lane, s.warp, s.when, lane) ? Race::kNone : Race::kReadAfterWrite;
   Epoch done;
   if (!copies[s.lane].CompletedAt(s.async_group, &done) || !Ordered(s.lane, s.warp, done, lane)) return Race::kAsyncCopy;
   return Race::kNone;
+}
+
+bool SharedMemory::Settled(Segment* s) const {
+  if (s->settled) return true;
+  Epoch done = s->when;
+  if (s->async_group != 0 && !copies[s->lane].CompletedAt(s->async_group, &done)) return false;
+  return s->settled = block_epoch > done.block;
+}
+
+// The instruction starts when all lanes of the warpgroup have reached it. A write by one of them precedes it only across
+// a barrier, unless the warpgroup's warps are ordered by one since.
+SharedMemory::Race SharedMemory::CheckReadAsync(Segment* s) const {
+  if (!Settled(s)) return s->async_group != 0 ? Race::kAsyncCopy : Race::kReadAfterWrite;
+  return s->async_group == 0 && proxy_fences[s->any_lane] <= s->proxy_fences ? Race::kProxy : Race::kNone;
 }
 
 SharedMemory::Race SharedMemory::CheckWrite(uint32_t index, int lane, uint32_t checked) const {
@@ -184,6 +199,7 @@ SharedMemory::Race SharedMemory::Write(int lane, uint32_t address, uint32_t byte
   s.lane = static_cast<uint16_t>(lane);
   s.warp = static_cast<uint16_t>(lane / warp_lanes_);
   s.any_lane = s.lane;
+  s.settled = false;
   references_[id] = count;
   for (uint32_t i = 0, extent; i < count; i += extent) {
     Cell& c = CellOf(first + i);
@@ -211,8 +227,8 @@ SharedMemory::Race SharedMemory::Read(int lane, uint32_t address, uint32_t bytes
     if (i > 0 && c.segment == last && (c.segment == 0 || c.offset == out->back().offset + out->back().bytes)) {
       out->back().bytes += extent << granule_log2_;
     } else {
-      const Segment& s = segments_[c.segment];
-      if (c.segment != 0 && race == Race::kNone) race = CheckRead(s, lane);
+      Segment& s = segments_[c.segment];
+      if (c.segment != 0 && race == Race::kNone && !Settled(&s)) race = CheckRead(s, lane);
       out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, extent << granule_log2_, s.bytes, s.any_lane, s.guard});
       last = c.segment;
     }
@@ -246,15 +262,8 @@ SharedMemory::Race SharedMemory::ReadAsync(int warpgroup, uint32_t group, uint32
     if (i > 0 && c.segment == last && (c.segment == 0 || c.offset == out->back().offset + out->back().bytes)) {
       out->back().bytes += extent << granule_log2_;
     } else {
-      const Segment& s = segments_[c.segment];
-      if (c.segment != 0 && race == Race::kNone) {
-        // The instruction starts when all lanes of the warpgroup have reached it. A write by one of them precedes it
-        // only across a barrier, unless the warpgroup's warps are ordered by one since.
-        Epoch when = s.when;
-        if (s.async_group != 0 && !copies[s.lane].CompletedAt(s.async_group, &when)) race = Race::kAsyncCopy;
-        if (race == Race::kNone && block_epoch <= when.block) race = s.async_group ? Race::kAsyncCopy : Race::kReadAfterWrite;
-        if (race == Race::kNone && s.async_group == 0 && proxy_fences[s.any_lane] <= s.proxy_fences) race = Race::kProxy;
-      }
+      Segment& s = segments_[c.segment];
+      if (c.segment != 0 && race == Race::kNone) race = CheckReadAsync(&s);
       out->push_back({c.segment == 0 ? nullptr : &s.value, c.offset, extent << granule_log2_, s.bytes, s.any_lane, s.guard});
       last = c.segment;
     }

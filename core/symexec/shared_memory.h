@@ -168,6 +168,7 @@ class SharedMemory {
     uint16_t lane = 0;         // writer, or kManyLanes when several wrote the same value
     uint16_t warp = 0;         // its warp, or kManyLanes
     uint16_t any_lane = 0;     // one of the writers
+    bool settled = false;      // see Settled
     StoredScalar value;
   };
   struct Cell {
@@ -205,6 +206,9 @@ class SharedMemory {
   // `checked`: a segment that the lane may replace, or 0.
   Race CheckWrite(uint32_t cell, int lane, uint32_t checked) const;
   Race CheckRead(const Segment& segment, int lane) const;
+  Race CheckReadAsync(Segment* segment) const;
+  // Whether a block barrier has come since the segment was complete: then whatever follows is ordered after it.
+  bool Settled(Segment* segment) const;
   uint32_t NewSegment();
 
   uint32_t granule_, granule_log2_;
