@@ -220,6 +220,21 @@ bool Machine::TileVectors(const std::vector<TileRow>& rows, const WgmmaForm& for
   return true;
 }
 
+// What the vectors of `tiles`, of operand A or B, depend on; the chunks' offsets go to tile_offsets_. False if the tiles
+// are not memory of one buffer.
+bool Machine::TileForm(const std::vector<const SharedTile*>& tiles, bool rows, const WgmmaForm& form, TileMemo::Form* out) {
+  const StoredScalar* memory = nullptr;
+  tile_offsets_.clear();
+  for (const SharedTile* t : tiles) {
+    if (t->memory == nullptr || !ContinuesMemory(*t->memory, &memory)) return false;
+    tile_offsets_.insert(tile_offsets_.end(), t->offsets.begin(), t->offsets.end());
+  }
+  *out = {rows, rows ? form.transpose_a : form.transpose_b, form.n, form.k, form.arithmetic.bits, form.arithmetic.group, 0,
+          memory->node(), memory->anchor(0).symbolic};
+  for (const int g : form.active) out->active |= 1u << g;
+  return true;
+}
+
 // Operand A: the vectors of rows g (even) and g + 8 (odd) of each output lane, two a step.
 bool Machine::WgmmaRowsFromRegisters(const Inst& in, const WgmmaForm& form, std::vector<Lanes>* rows) {
   const isa::Operand& operand = Op(in, 1);
@@ -260,6 +275,12 @@ bool Machine::WgmmaRowsFromShared(const Inst& in, const WgmmaForm& form, std::ve
   std::vector<SharedTile> tiles(shared_.matrix.size());
   for (const int g : form.active)
     if (!ReadTile(descriptor, form.transpose_a, form, g, kRowsOfA, &tiles[g])) return false;
+  std::vector<const SharedTile*> read;
+  for (const int g : form.active) read.push_back(&tiles[g]);
+  TileMemo::Form known;
+  const bool in_memory = TileForm(read, true, form, &known);
+  if (in_memory && tile_memo_.Find(known, tile_offsets_, rows)) return true;
+  const std::vector<int64_t> offsets = tile_offsets_;
   // Lane l stands for row l % 64 of warpgroup l / 64.
   std::vector<TileRow> at(lanes);
   for (int l = 0; l < lanes; ++l) {
@@ -279,6 +300,7 @@ bool Machine::WgmmaRowsFromShared(const Inst& in, const WgmmaForm& form, std::ve
     const PermId perm = space_.InternPerm(source.data());
     for (int s = 0; s < form.steps; ++s) (*rows)[2 * s + h] = ops_.Permute(vectors[s], perm);
   }
+  if (in_memory) tile_memo_.Add(known, offsets, *rows);
   return true;
 }
 
@@ -298,10 +320,17 @@ bool Machine::WgmmaColumns(const Inst& in, const WgmmaForm& form, std::vector<La
   Value descriptor;
   if (!Descriptor(in, 2, &descriptor)) return false;
   const int lanes = space_.lanes();
-  columns->resize(static_cast<size_t>(form.n / 4) * form.steps);
   std::vector<SharedTile> tiles(form.active.size());
-  for (size_t i = 0; i < form.active.size(); ++i)
+  bool one = true;  // all warpgroups read the same
+  for (size_t i = 0; i < form.active.size(); ++i) {
     if (!ReadTile(descriptor, form.transpose_b, form, form.active[i], form.n, &tiles[i])) return false;
+    one &= tiles[i].layout == tiles[0].layout;
+  }
+  TileMemo::Form known;
+  const bool in_memory = one && TileForm({&tiles[0]}, false, form, &known);
+  if (in_memory && tile_memo_.Find(known, tile_offsets_, columns)) return true;
+  const std::vector<int64_t> offsets = tile_offsets_;
+  columns->resize(static_cast<size_t>(form.n / 4) * form.steps);
   std::vector<TileRow> at(lanes);
   std::vector<Lanes> vectors;
   for (size_t i = 0; i < tiles.size(); ++i) {
@@ -326,6 +355,7 @@ bool Machine::WgmmaColumns(const Inst& in, const WgmmaForm& form, std::vector<La
       }
     }
   }
+  if (in_memory) tile_memo_.Add(known, offsets, *columns);
   return true;
 }
 

@@ -5,6 +5,7 @@
 // so operations on whole vectors are remembered by id and a repeated one costs a look-up.
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <span>
 #include <unordered_map>
@@ -26,9 +27,7 @@ class InternedVectors {
  public:
   explicit InternedVectors(int length) : length_(length), table_(1024, 0xffffffffu) {}
   uint32_t Intern(const T* v) {
-    uint64_t h = 0x51ed270b153a4d2full;
-    for (int i = 0; i < length_; ++i) h = (h ^ static_cast<uint64_t>(v[i])) * 0x9fb21c651e98df25ull + (h >> 29);
-    h ^= h >> 31;
+    const uint64_t h = Hash(v);
     size_t mask = table_.size() - 1, at = h & mask;
     for (; table_[at] != 0xffffffffu; at = (at + 1) & mask)
       if (hashes_[table_[at]] == h && std::equal(v, v + length_, data_.data() + size_t{table_[at]} * length_))
@@ -45,6 +44,20 @@ class InternedVectors {
   uint64_t memory_bytes() const { return data_.capacity() * sizeof(T) + hashes_.capacity() * 8; }
 
  private:
+  // Over words, in four streams that the processor runs side by side.
+  uint64_t Hash(const T* v) const {
+    constexpr int kPerWord = static_cast<int>(8 / sizeof(T));
+    uint64_t h[4] = {0x51ed270b153a4d2full, 0x2545f4914f6cdd1dull, 0x9e3779b97f4a7c15ull, 0xd1342543de82ef95ull};
+    const int words = length_ / kPerWord;
+    for (int w = 0; w < words; ++w) {
+      uint64_t word;
+      std::memcpy(&word, v + w * kPerWord, 8);
+      h[w & 3] = (h[w & 3] ^ word) * 0x9fb21c651e98df25ull + (h[w & 3] >> 29);
+    }
+    for (int i = words * kPerWord; i < length_; ++i) h[0] = (h[0] ^ static_cast<uint64_t>(v[i])) * 0x9fb21c651e98df25ull + (h[0] >> 29);
+    const uint64_t all = ((h[0] * 31 + h[1]) * 0x9fb21c651e98df25ull + h[2]) * 0x9fb21c651e98df25ull + h[3];
+    return all ^ (all >> 31);
+  }
   void Grow() {
     std::vector<uint32_t> bigger(table_.size() * 2, 0xffffffffu);
     for (uint32_t id = 0; id < hashes_.size(); ++id) {

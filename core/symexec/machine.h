@@ -22,6 +22,7 @@
 #include "core/symexec/lanes.h"
 #include "core/symexec/move_log.h"
 #include "core/symexec/shared_memory.h"
+#include "core/symexec/tile_memo.h"
 #include "core/symexec/value.h"
 
 namespace samebits::symexec {
@@ -358,6 +359,7 @@ class Machine {
   bool WgmmaAccumulate(const Inst& in, const WgmmaForm& form, const std::vector<Lanes>& rows,
                        const std::vector<Lanes>& columns);
   bool ReadTile(const Value& descriptor, bool transposed, const WgmmaForm& form, int warpgroup, int rows, SharedTile* out);
+  bool TileForm(const std::vector<const SharedTile*>& tiles, bool rows, const WgmmaForm& form, TileMemo::Form* out);
   bool ContinuesMemory(const StoredScalar& value, const StoredScalar** memory) const;
   bool MemoryColumn(const std::vector<TileRow>& rows, int k, int bytes, ArrayId likely, Lanes* out);
   bool TileColumn(const std::vector<TileRow>& rows, int k, int bits, Lanes* out);
@@ -395,6 +397,7 @@ class Machine {
   bool has_wgmma_ = false;
   std::vector<PermId> column_perms_;  // by base, 1 + id; 0 not made yet
   std::vector<int64_t> tile_offsets_;
+  TileMemo tile_memo_;
   std::string UnfencedText(uint32_t reg) const;
   bool Fenced(uint32_t r, const std::vector<int>& groups) const;
   bool InFlight(const std::vector<uint32_t>& last, uint32_t r, MaskId lanes) const;
