@@ -37,23 +37,39 @@ struct Machine::WgmmaForm {
 // An operand in shared memory, by its 16-byte chunks. Points into shared memory: gone with the next write there.
 struct Machine::SharedTile {
   struct Chunk {
-    const StoredScalar* value = nullptr;  // the chunk is bytes [offset, offset + 16) of it; null: `pieces` has its elements
-    uint32_t offset = 0;            // or index of the first of them
+    const StoredScalar* value = nullptr;  // the chunk is bytes [offset, offset + 16) of it; null: `elements` has its parts
+    uint32_t offset = 0;                  // or index of the first of them
+  };
+  struct Element {
+    const StoredScalar* value;            // null: never written
+    uint32_t offset, value_bytes, guard;  // as in SharedMemory::Fragment
   };
   TileLayout layout;
   int inner = 0;                    // chunks along the contiguous direction
   int run = 0, run_log2 = 0;        // elements of a chunk
   std::vector<Chunk> chunks;
-  std::vector<Scalar> pieces;
-  const StoredScalar* memory = nullptr;  // all chunks are memory of its buffer and symbolic part, at `offsets`
-  std::vector<int64_t> offsets;          // bytes, per chunk
+  std::vector<Element> elements;
+  const StoredScalar* memory = nullptr;  // all elements are memory of its buffer and symbolic part, at `offsets`
+  std::vector<int64_t> offsets;          // bytes, per chunk; with `elements`, per element of a chunk
 
+  // Chunk of an element, and its place there.
   size_t Index(int row, int k, uint32_t* piece) const {
     const int outer = layout.transposed ? k : row, along = layout.transposed ? row : k;
     *piece = static_cast<uint32_t>(along & (run - 1));
     return static_cast<size_t>(outer) * inner + (along >> run_log2);
   }
-  const Chunk& Find(int row, int k, uint32_t* piece) const { return chunks[Index(row, k, piece)]; }
+  // Of `memory`.
+  int64_t Offset(size_t chunk, uint32_t piece) const {
+    if (!elements.empty()) return offsets[(chunk << run_log2) + piece];
+    return offsets[chunk] + piece * static_cast<uint32_t>(layout.bytes);
+  }
+  // Of elements from here on; those so far get theirs.
+  void CountByElement() {
+    if (!elements.empty()) return;
+    std::vector<int64_t> each(offsets.size() << run_log2);
+    for (size_t at = 0; at < each.size(); ++at) each[at] = offsets[at >> run_log2] + static_cast<int64_t>(at & (run - 1)) * layout.bytes;
+    offsets = std::move(each);
+  }
 };
 
 // What a lane stands for while an operand is gathered.
@@ -113,25 +129,21 @@ bool Machine::ReadTile(const Value& descriptor, bool transposed, const WgmmaForm
       if (fragments.size() == 1 && fragments[0].value != nullptr && fragments[0].guard == 0) {
         chunk = {fragments[0].value, fragments[0].offset};
         if (in_memory) in_memory = ContinuesMemory(*chunk.value, &out->memory);
-        if (in_memory) out->offsets[at] = chunk.value->anchor(0).offset + chunk.offset;
+        if (!in_memory) continue;
+        const int64_t start = chunk.value->anchor(0).offset + chunk.offset;
+        if (out->elements.empty()) out->offsets[at] = start;
+        else for (int e = 0; e < out->run; ++e) out->offsets[(at << out->run_log2) + e] = start + e * t.bytes;
         continue;
       }
-      in_memory = false;
-      chunk.offset = static_cast<uint32_t>(out->pieces.size());
+      if (in_memory) out->CountByElement();
+      chunk.offset = static_cast<uint32_t>(out->elements.size());
+      size_t to = at << out->run_log2;
       for (const auto& f : fragments) {
         for (uint32_t b = 0; b < f.bytes; b += element) {
           if (b + element > f.bytes) return Unknown("WIDTH", "matrix element written in parts");
-          Scalar s;
-          if (f.value == nullptr) {
-            s.node = nodes_.Undef();
-          } else if (f.offset + b == 0 && f.value_bytes == element) {
-            s = f.value->Get();
-          } else {
-            const Scalar whole = f.value->Get();
-            if (!builder_.Build(Fn::kExtract, (f.offset + b) * 8, bits, &whole, 1, &s)) return OutOfAnchors();
-          }
-          if (!Guarded(f.guard, bits, &s)) return false;
-          out->pieces.push_back(s);
+          in_memory = in_memory && f.value != nullptr && f.guard == 0 && ContinuesMemory(*f.value, &out->memory);
+          if (in_memory) out->offsets[to++] = f.value->anchor(0).offset + f.offset + b;
+          out->elements.push_back({f.value, f.offset + b, f.value_bytes, f.guard});
         }
       }
     }
@@ -163,7 +175,7 @@ bool Machine::MemoryColumn(const std::vector<TileRow>& rows, int k, int bytes, A
       known = &tile;
     }
     if (&tile == known) {
-      tile_offsets_[l] = tile.offsets[at] + piece * static_cast<uint32_t>(bytes);
+      tile_offsets_[l] = tile.Offset(at, piece);
       continue;
     }
     const SharedTile::Chunk& chunk = tile.chunks[at];
@@ -181,14 +193,19 @@ bool Machine::TileColumn(const std::vector<TileRow>& rows, int k, int bits, Lane
   std::vector<Scalar> elements(space_.lanes());
   for (int l = 0; l < space_.lanes(); ++l) {
     uint32_t piece;
-    const SharedTile::Chunk& chunk = rows[l].tile->Find(rows[l].row, k, &piece);
-    if (chunk.value == nullptr) {
-      elements[l] = rows[l].tile->pieces[chunk.offset + piece];
-      continue;
+    const SharedTile& tile = *rows[l].tile;
+    const SharedTile::Chunk& chunk = tile.chunks[tile.Index(rows[l].row, k, &piece)];
+    SharedTile::Element e = {chunk.value, chunk.offset + piece * static_cast<uint32_t>(bits / 8), 0, 0};
+    if (chunk.value == nullptr) e = tile.elements[chunk.offset + piece];
+    if (e.value == nullptr) {
+      elements[l].node = nodes_.Undef();
+    } else if (e.offset == 0 && e.value_bytes * 8 == static_cast<uint32_t>(bits)) {
+      elements[l] = e.value->Get();
+    } else {
+      const Scalar whole = e.value->Get();
+      if (!builder_.Build(Fn::kExtract, e.offset * 8, bits, &whole, 1, &elements[l])) return OutOfAnchors();
     }
-    const Scalar whole = chunk.value->Get();
-    if (!builder_.Build(Fn::kExtract, chunk.offset * 8 + piece * static_cast<uint32_t>(bits), bits, &whole, 1, &elements[l]))
-      return OutOfAnchors();
+    if (!Guarded(e.guard, bits, &elements[l])) return false;
   }
   *out = ops_.Pack(elements);
   return true;
@@ -204,10 +221,11 @@ bool Machine::TileVectors(const std::vector<TileRow>& rows, const WgmmaForm& for
   steps->resize(form.steps);
   Lanes last;
   bool in_memory = false;  // `last` is a MemoryColumn
+  const bool by_chunk = std::all_of(rows.begin(), rows.end(), [](const TileRow& r) { return r.tile->elements.empty() || r.tile->memory == nullptr; });
   for (int s = 0; s < form.steps; ++s) {
     for (int i = 0; i < group; ++i) {
       const int k = s * group + i;
-      if (in_memory && !tile.layout.transposed && k % tile.run != 0) {
+      if (in_memory && by_chunk && !tile.layout.transposed && k % tile.run != 0) {
         last.anchors[0].constant += tile.layout.bytes;
       } else {
         in_memory = MemoryColumn(rows, k, tile.layout.bytes, in_memory ? last.anchors[0].array : 0, &last);
@@ -224,13 +242,15 @@ bool Machine::TileVectors(const std::vector<TileRow>& rows, const WgmmaForm& for
 // are not memory of one buffer.
 bool Machine::TileForm(const std::vector<const SharedTile*>& tiles, bool rows, const WgmmaForm& form, TileMemo::Form* out) {
   const StoredScalar* memory = nullptr;
+  uint32_t by_element = 0;
   tile_offsets_.clear();
   for (const SharedTile* t : tiles) {
+    by_element = by_element << 1 | (t->elements.empty() ? 0 : 1);
     if (t->memory == nullptr || !ContinuesMemory(*t->memory, &memory)) return false;
     tile_offsets_.insert(tile_offsets_.end(), t->offsets.begin(), t->offsets.end());
   }
   *out = {rows, rows ? form.transpose_a : form.transpose_b, form.n, form.k, form.arithmetic.bits, form.arithmetic.group, 0,
-          memory->node(), memory->anchor(0).symbolic};
+          by_element, memory->node(), memory->anchor(0).symbolic};
   for (const int g : form.active) out->active |= 1u << g;
   return true;
 }

@@ -15,17 +15,18 @@ namespace samebits::symexec {
 // Not thread safe.
 class TileMemo {
  public:
-  // All that decides the vectors, beside the offsets of the chunks.
+  // All that decides the vectors, beside the offsets.
   struct Form {
     bool rows = false;        // operand A, else B
     bool transposed = false;
     int n = 0, k = 0, bits = 0, group = 0;
     uint32_t active = 0;      // warpgroups, a bit each
+    uint32_t by_element = 0;  // tiles whose offsets are those of elements, not chunks, a bit each
     expr::NodeId memory = 0;  // leaf of the buffer
     uint32_t symbolic = 0;    // part of all offsets
     friend bool operator==(const Form&, const Form&) = default;
   };
-  // `offsets`: of the tiles' chunks, in bytes, in a fixed order. True if a tile of this form that differs by one number
+  // `offsets`: of the tiles' chunks or elements, in bytes, in a fixed order. True if a tile of this form that differs by one number
   // in all offsets was added: `out` has its vectors, moved.
   bool Find(const Form& form, const std::vector<int64_t>& offsets, std::vector<Lanes>* out) const;
   // Only for vectors whose anchors are all offsets in that buffer.
