@@ -3,7 +3,7 @@
 
 PACKAGES_BUILD=(g++ cmake ninja-build ccache libabsl-dev libgrpc++-dev libprotobuf-dev protobuf-compiler
                 protobuf-compiler-grpc libsqlite3-dev prometheus-cpp-dev libcli11-dev nlohmann-json3-dev libssl-dev
-                zlib1g-dev liblz4-dev libzstd-dev)
+                zlib1g-dev liblz4-dev libzstd-dev libgoogle-perftools-dev)
 PACKAGES_TEST=(openssl libgtest-dev libgmock-dev libbenchmark-dev python3 python3-numpy python3-venv
                python3-torch chromium prometheus)
 # Tests that need these are skipped without them: not every release has them.

@@ -183,12 +183,17 @@ SharedMemory::Race SharedMemory::Write(int lane, uint32_t address, uint32_t byte
   Focus(first, count);
   Race race = Race::kNone;
   uint32_t checked = 0;  // segment that the write may replace
+  bool sole = true;      // all cells hold `old`
+  const uint32_t old = CellOf(first).segment;
   for (uint32_t i = 0; i < count && (race == Race::kNone || race == Race::kWriteAfterWrite); i += Extent(first + i)) {
+    const uint32_t holds = CellOf(first + i).segment;
+    sole &= holds == old;
     if (const Race r = CheckWrite(first + i, lane, checked); r != Race::kNone) race = r;
-    else checked = CellOf(first + i).segment;
+    else checked = holds;
   }
   if (race == Race::kWriteAfterWrite && guard == 0 && Repeats(first, count, lane, value, bytes, async_group)) return Race::kNone;
-  const uint32_t id = NewSegment();
+  const bool replaces = sole && old != 0 && references_[old] == count;  // takes its place: the cells stay as they are
+  const uint32_t id = replaces ? old : NewSegment();
   Segment& s = segments_[id];
   s.value = value;
   s.bytes = bytes;
@@ -200,14 +205,15 @@ SharedMemory::Race SharedMemory::Write(int lane, uint32_t address, uint32_t byte
   s.warp = static_cast<uint16_t>(lane / warp_lanes_);
   s.any_lane = s.lane;
   s.settled = false;
-  references_[id] = count;
+  if (!replaces) references_[id] = count;
   for (uint32_t i = 0, extent; i < count; i += extent) {
     Cell& c = CellOf(first + i);
     extent = Extent(first + i);
-    if (c.segment != 0 && (references_[c.segment] -= extent) == 0) free_.push_back(c.segment);
     // Who read stays: another lane that writes the same value is a repetition of this write, but not after that read.
-    c.segment = id;
     c.offset = static_cast<uint16_t>(i << granule_log2_);
+    if (replaces) continue;
+    if (c.segment != 0 && (references_[c.segment] -= extent) == 0) free_.push_back(c.segment);
+    c.segment = id;
   }
   for (uint32_t line = (first + line_ - 1) >> line_log2_; (line + 1) << line_log2_ <= first + count; ++line)
     if (!whole_[line]) Unite(line);
