@@ -33,7 +33,8 @@ of approximate functions or undefined ones took part).
   --seconds S      longest evaluation of one kernel (default 600)
   --device 90      evaluate texts for older architectures as this one executes them (default: as written)
   --signatures     print id, status and signature only
-  --stand-ins      take the stand-ins of softfloat for approximate functions; there are no questions then
+  --stand-ins      take the stand-ins of softfloat for approximate functions; there are no questions then, and `inexact`
+                   counts the elements that took one
   --interpret      AMDGCN: digests of what the direct interpreter leaves, without a signature; `model` counts results of
                    approximate functions
 )";
@@ -158,6 +159,7 @@ json Answer(const Options& options, const launch::ManifestRow& row, OracleTable*
     answer["reason"] = signature->reason;
     answer["line"] = signature->place.line;
     answer["microseconds"] = signature->times.total();
+    answer["stages"] = {signature->times.parse, signature->times.execute, signature->times.map};
     return answer;
   }
   const auto draws = ReadInputs(options, launch);
@@ -192,6 +194,7 @@ json Answer(const Options& options, const launch::ManifestRow& row, OracleTable*
   answer["asked"] = oracle->asked() - asked;
   answer["unanswered"] = result->unanswered;
   answer["undefined"] = result->undefined;
+  answer["inexact"] = result->inexact;
   if (result->evaluated == result->elements) answer["digests"] = Digests(*result, launch.outputs);
   if (!options.outputs.empty()) WriteOutputs(options, row.id, *result, launch.outputs);
   return answer;

@@ -73,6 +73,7 @@ class Writer {
       const bool skipped = !guard.undefined && !guard.unanswered && (guard.bits & 1) == 0;
       if (skipped) continue;
       result_.undefined[d] += v.undefined || guard.undefined;
+      result_.inexact += v.inexact || guard.inexact;
       result_.unanswered[d] += v.unanswered || guard.unanswered;
       const auto buffer = result_.after[d].find(name);
       if (buffer == result_.after[d].end() || e.address < 0 ||

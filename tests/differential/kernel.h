@@ -25,6 +25,7 @@ struct KernelResult {
   uint64_t evaluated = 0;            // fewer where time ran out
   std::vector<uint64_t> unanswered;  // per draw: elements that need an answer which the oracle lacks
   std::vector<uint64_t> undefined;   // per draw: elements whose tree holds what was never written
+  uint64_t inexact = 0;              // elements of any draw that took a stand-in of an approximate function
 };
 
 // Evaluates on each of `draws`, all of them at once, until `seconds` have passed. Errors: as checker::ComputeSignature

@@ -3,7 +3,7 @@
 
     amdgcn_gate.py [--manifest M] [--binary B] [--count N (200)] [--seed S] [--draws 0,5,6] [--seconds S] [--jobs N] [--out FILE]
 
-Bytes are the direct interpreter's. Mutants with the original's signature and other bytes are unsound: exit status 1.
+Bytes are the direct interpreter's. Mutants with the original's signature and other bytes are unsound: exit status 1, as where the checker crashes.
 Mutants whose texts are refused, that leave the buffers or never end, are counted apart.
 """
 import argparse
@@ -92,11 +92,11 @@ def mutate(lines, rng):
 
 def ask(binary, manifest, identifier, options):
     try:
-        done = subprocess.run([str(binary), "--manifest", str(manifest), *options, identifier], capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run([str(binary), "--manifest", str(manifest), *options, identifier], capture_output=True, text=True, check=False, timeout=60)
     except subprocess.TimeoutExpired:
         return {"error": "time"}
     lines = done.stdout.splitlines()
-    return json.loads(lines[0]) if lines else {"error": f"ended with {done.returncode}"}
+    return json.loads(lines[0]) if lines else {"error": f"ended with {done.returncode}", "crash": done.returncode < 0}
 
 
 def main():
@@ -145,13 +145,17 @@ def main():
             (folder / "k.s").write_text(mutant[1])
             (folder / "m.jsonl").write_text(json.dumps({**row, "path": "k.s"}) + "\n")
             changed = ask(options.binary, folder / "m.jsonl", row["id"], ["--signatures"])
+            if changed.get("crash"):
+                return "CRASH", mutant[0], row
             if "error" in changed:
-                return "refused", mutant[0], row
+                return "not within a minute" if changed["error"] == "time" else "refused", mutant[0], row
             if changed["status"] != "OK":
                 return changed["status"], mutant[0], row
             if changed["signature"] != signature["signature"]:
                 return "signature differs", mutant[0], row
             again = ask(options.binary, folder / "m.jsonl", row["id"], ["--interpret", *common])
+            if again.get("crash"):
+                return "CRASH", mutant[0], row
             if "digests" not in again:
                 return "same signature, not interpreted", mutant[0] + ": " + again.get("error", ""), row
             return ("same signature, same bytes" if again["digests"] == run["digests"] else "UNSOUND"), mutant[0], row
@@ -161,7 +165,7 @@ def main():
             if result is None:
                 continue
             counts[result[0]] += 1
-            if result[0] in ("UNSOUND", "same signature, not interpreted"):
+            if result[0] in ("UNSOUND", "CRASH", "same signature, not interpreted"):
                 unsound.append(result)
             if options.out:
                 with open(options.out, "a", encoding="utf-8") as out:
@@ -170,7 +174,7 @@ def main():
         print(f"{n:6d} {name}")
     for kind, name, row in unsound[:40]:
         print(kind, row["id"], name)
-    return 1 if counts["UNSOUND"] else 0
+    return 1 if counts["UNSOUND"] or counts["CRASH"] else 0
 
 
 if __name__ == "__main__":
