@@ -138,7 +138,7 @@ bool Machine::CheckBudget() {
   if (ThreadCpuTime() > limits_.deadline) return Unknown("TIME_LIMIT", "limit max_time reached");
   const uint64_t local = local_ == nullptr ? 0 : local_->memory_bytes();
   const uint64_t bytes = nodes_.memory_bytes() + space_.memory_bytes() + symbolic_.memory_bytes() + shared_.memory_bytes() + local +
-                         ops_.memory_bytes() + result_.memory_bytes() + registers_.capacity() * sizeof(Value);
+                         ops_.memory_bytes() + OwnMemory() + result_.memory_bytes() + registers_.capacity() * sizeof(Value);
   if (bytes > limits_.max_memory_bytes) return Unknown("MEMORY_LIMIT", "limit max_memory_bytes reached");
   return true;
 }

@@ -116,6 +116,7 @@ class Machine {
   virtual bool Begin() { return true; }  // registers exist and hold nothing
   struct Fiber;
   virtual bool Step(std::vector<Fiber>& fibers, size_t which);
+  virtual uint64_t OwnMemory() const { return 0; }  // bytes beside those of this class
 
   struct Frame {
     uint32_t function = 0;

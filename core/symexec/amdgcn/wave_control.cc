@@ -72,7 +72,8 @@ bool WaveMachine::Setup() {
   const uint64_t shared = static_cast<uint64_t>(kernel_.group_segment_bytes) + launch_.dynamic_shared;
   if (shared > (1u << 20)) return Unknown("MEMORY_SIZE", "more LDS than a workgroup may have");
   shared_bytes_ = static_cast<uint32_t>(shared);
-  shared_ = SharedMemory(shared_bytes_, LdsGranule(kernel_), space_.lanes(), kWaveLanes);
+  shared_ = SharedMemory(0, 4, space_.lanes(), kWaveLanes);
+  lds_ = Lds(shared_bytes_, LdsGranule(kernel_), kWaveLanes);
   stored_buffers_.assign(nodes_.buffer_count() + 1, false);
   if (kernel_.preload_length > 0) {
     if (kernel_.preload_entry == 0 || kernel_.preload_offset != 0)

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/isa/amdgcn/program.h"
+#include "core/symexec/amdgcn/lds.h"
 #include "core/symexec/machine.h"
 
 namespace samebits::symexec {
@@ -31,6 +32,7 @@ class WaveMachine : public Machine {
   bool Setup() override;
   bool Begin() override;
   bool Step(std::vector<Fiber>& fibers, size_t which) override;
+  uint64_t OwnMemory() const override { return lds_.memory_bytes(); }
 
  private:
   using GcnInst = isa::amdgcn::Instruction;
@@ -132,6 +134,14 @@ class WaveMachine : public Machine {
   void IssueLds(const GcnOperand* to);
   void Pend(std::vector<uint32_t>* pending, const std::vector<uint32_t>& issued, const GcnOperand& to);
 
+  // wave_lds.cc
+  const std::vector<uint16_t>& LanesOf(MaskId mask);  // holds until the next call
+  // The executing lanes access `bytes` (at most 4) from their `addresses` on.
+  bool LdsWrite(const std::vector<int64_t>& addresses, uint32_t bytes, const Value& value);
+  bool LdsRead(const std::vector<int64_t>& addresses, uint32_t bytes, Value* out);
+  bool LdsGather(const std::vector<int64_t>& addresses, uint32_t at, uint32_t bytes, Lanes* out, bool* done);
+  bool LdsReadLanes(const std::vector<int64_t>& addresses, uint32_t bytes, Lanes* out);
+
   const isa::amdgcn::Kernel& kernel_;
   const GcnInst* in_ = nullptr;
   int waves_;
@@ -147,6 +157,10 @@ class WaveMachine : public Machine {
     std::vector<PermId> blocks, rows;
   };
   MatrixPerms matrix_perms_[2];
+  Lds lds_;                        // shared_ counts barriers and the waves' instructions for it
+  MaskId lane_list_mask_ = kNoLanes;
+  std::vector<uint16_t> lane_list_, lds_source_;
+  std::vector<uint8_t> lds_writer_;
 };
 
 }  // namespace samebits::symexec

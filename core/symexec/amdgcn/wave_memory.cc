@@ -333,10 +333,10 @@ bool WaveMachine::ExecLds(const GcnInst& in) {
         part = v;
         if (unit < 4 && !Slice(v, high_half ? 16 : 0, static_cast<int>(unit) * 8, &part)) return false;
         part.width = static_cast<uint8_t>(unit * 8);
-        if (!SharedWrite(addresses, unit, exec_, part, 0)) return false;
+        if (!LdsWrite(addresses, unit, part)) return false;
       } else {
         Value v;
-        if (!SharedRead(addresses, unit, exec_, &v)) return false;
+        if (!LdsRead(addresses, unit, &v)) return false;
         if (unit < 4) {
           const Value narrow = v;
           if (keep_half) {
