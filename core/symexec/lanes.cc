@@ -376,15 +376,9 @@ bool VectorOps::Remembered(Fn fn, uint64_t attr, int width, std::span<const Lane
       }
     }
   }
-  uint64_t h = 7;
-  for (const uint64_t w : key_) h = TableHash(h, w);
-  const size_t mask = memo_table_.size() - 1;
-  size_t at = h & mask;
-  for (; memo_table_[at] != 0; at = (at + 1) & mask) {
-    const MemoEntry& e = memo_[memo_table_[at] - 1];
-    if (e.hash != h || e.key_words != key_.size() ||
-        !std::equal(key_.begin(), key_.end(), key_pool_.begin() + e.key))
-      continue;
+  const auto recall = [&](uint32_t entry) {
+    const MemoEntry& e = memo_[entry];
+    last_hit_ = entry;
     ++memo_hits_;
     out->nodes = e.nodes;
     out->anchors.clear();
@@ -393,6 +387,19 @@ bool VectorOps::Remembered(Fn fn, uint64_t attr, int width, std::span<const Lane
       out->anchors.push_back({s.array, s.symbolic, references_[s.reference].constant + s.relative});
     }
     return true;
+  };
+  const auto has_key = [&](const MemoEntry& e) {
+    return e.key_words == key_.size() && std::equal(key_.begin(), key_.end(), key_pool_.begin() + e.key);
+  };
+  // Accumulators of one matrix instruction come one after the other and differ by their references only.
+  if (last_hit_ < memo_.size() && has_key(memo_[last_hit_])) return recall(last_hit_);
+  uint64_t h = 7;
+  for (const uint64_t w : key_) h = TableHash(h, w);
+  const size_t mask = memo_table_.size() - 1;
+  size_t at = h & mask;
+  for (; memo_table_[at] != 0; at = (at + 1) & mask) {
+    const uint32_t entry = memo_table_[at] - 1;
+    if (memo_[entry].hash == h && has_key(memo_[entry])) return recall(entry);
   }
   // Operands may alias `out`.
   Lanes result;

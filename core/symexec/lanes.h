@@ -97,6 +97,7 @@ class VectorOps {
   std::vector<Reference> references_;
   std::vector<int> reference_of_, operand_first_, column_reference_;
   uint64_t memo_hits_ = 0;
+  uint32_t last_hit_ = 0;  // in memo_
 };
 
 // VectorOps::At for one lane after the other: quicker where the lanes share a node. Borrows both arguments; a reference

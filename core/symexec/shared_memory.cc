@@ -158,7 +158,7 @@ SharedMemory::Race SharedMemory::CheckWrite(uint32_t index, int lane, uint32_t c
     if (!matrix[g].CompletedAt(group, &done)) return Race::kMatrixRead;
     if (static_cast<size_t>(lane / 128) != g && block_epoch <= done.block) return Race::kMatrixRead;
   }
-  if (cell.segment != 0 && cell.segment != checked) {
+  if (cell.segment != 0 && cell.segment != checked && !segments_[cell.segment].settled) {
     const Race race = CheckRead(segments_[cell.segment], lane);
     if (race != Race::kNone) return race == Race::kReadAfterWrite ? Race::kWriteAfterWrite : race;
   }
