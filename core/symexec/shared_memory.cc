@@ -94,7 +94,7 @@ SharedMemory::Cell SharedMemory::CellAt(uint32_t index) const {
   return c;
 }
 
-bool SharedMemory::Ordered(int earlier_lane, int earlier_warp, Epoch earlier, int lane) const {
+inline bool SharedMemory::Ordered(int earlier_lane, int earlier_warp, Epoch earlier, int lane) const {
   if (earlier_lane == lane || block_epoch > earlier.block) return true;
   return earlier_warp == lane / warp_lanes_ && warp_epoch[lane / warp_lanes_] > earlier.warp;
 }
@@ -121,7 +121,7 @@ bool SharedMemory::Repeats(uint32_t first, uint32_t count, int lane, const Scala
   return true;
 }
 
-SharedMemory::Race SharedMemory::CheckRead(const Segment& s, int lane) const {
+inline SharedMemory::Race SharedMemory::CheckRead(const Segment& s, int lane) const {
   if (s.settled) return Race::kNone;
   if (s.async_group == 0) return Ordered(s.lane, s.warp, s.when, lane) ? Race::kNone : Race::kReadAfterWrite;
   Epoch done;
@@ -129,7 +129,7 @@ SharedMemory::Race SharedMemory::CheckRead(const Segment& s, int lane) const {
   return Race::kNone;
 }
 
-bool SharedMemory::Settled(Segment* s) const {
+inline bool SharedMemory::Settled(Segment* s) const {
   if (s->settled) return true;
   Epoch done = s->when;
   if (s->async_group != 0 && !copies[s->lane].CompletedAt(s->async_group, &done)) return false;
@@ -138,12 +138,12 @@ bool SharedMemory::Settled(Segment* s) const {
 
 // The instruction starts when all lanes of the warpgroup have reached it. A write by one of them precedes it only across
 // a barrier, unless the warpgroup's warps are ordered by one since.
-SharedMemory::Race SharedMemory::CheckReadAsync(Segment* s) const {
+inline SharedMemory::Race SharedMemory::CheckReadAsync(Segment* s) const {
   if (!Settled(s)) return s->async_group != 0 ? Race::kAsyncCopy : Race::kReadAfterWrite;
   return s->async_group == 0 && proxy_fences[s->any_lane] <= s->proxy_fences ? Race::kProxy : Race::kNone;
 }
 
-SharedMemory::Race SharedMemory::CheckWrite(uint32_t index, int lane, uint32_t checked) const {
+inline SharedMemory::Race SharedMemory::CheckWrite(uint32_t index, int lane, uint32_t checked) const {
   const Cell& cell = CellOf(index);
   if (cell.was_read && block_epoch == cell.read.block) {
     const bool same_lane = cell.reader == lane;
