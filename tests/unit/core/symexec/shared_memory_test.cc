@@ -2,6 +2,7 @@
 
 #include "core/symexec/shared_memory.h"
 
+#include <random>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -255,6 +256,63 @@ TEST_F(SharedMemoryTest, FragmentsNameValuesAndOffsets) {
 
 TEST_F(SharedMemoryTest, EachRaceHasAText) {
   for (int r = 1; r <= static_cast<int>(Race::kProxy); ++r) EXPECT_FALSE(SharedMemory::RaceText(static_cast<Race>(r)).empty());
+}
+
+// The same accesses 4 bytes further on never cover a line of 16 bytes, so that each cell is on its own there.
+TEST(SharedMemoryLinesTest, WholeLinesAnswerAsTheirCells) {
+  constexpr uint32_t kBytes = 64, kLanes = 128, kOff = 4;
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    SharedMemory lines(kBytes, 4, kLanes), cells(kBytes + 16, 4, kLanes);
+    for (int step = 0; step < 400; ++step) {
+      const int lane = static_cast<int>(random() % 4 * 31);
+      const uint32_t bytes = 4u << random() % 3, address = random() % (kBytes / bytes) * bytes;
+      expr::Scalar value;
+      value.node = 1 + random() % 3;
+      std::vector<SharedMemory::Fragment> a, b;
+      Race expected = Race::kNone, race = Race::kNone;
+      switch (random() % 8) {
+        case 0: case 1: {
+          const uint32_t group = random() % 2 ? lines.copies[static_cast<size_t>(lane)].issued : 0;
+          expected = cells.Write(lane, address + kOff, bytes, value, group);
+          race = lines.Write(lane, address, bytes, value, group);
+          break;
+        }
+        case 2: case 3:
+          expected = cells.Read(lane, address + kOff, bytes, &b);
+          race = lines.Read(lane, address, bytes, &a);
+          break;
+        case 4: case 5:
+          expected = cells.ReadAsync(0, cells.matrix[0].issued, address + kOff, bytes, &b);
+          race = lines.ReadAsync(0, lines.matrix[0].issued, address, bytes, &a);
+          break;
+        case 6:
+          for (SharedMemory* m : {&lines, &cells}) {
+            AsyncGroups& copies = m->copies[static_cast<size_t>(lane)];
+            copies.CompleteUpTo(copies.issued++, m->Now(lane));
+            m->matrix[0].CompleteUpTo(m->matrix[0].issued++, m->Now(0));
+            ++m->proxy_fences[static_cast<size_t>(lane)];
+          }
+          break;
+        default:
+          for (SharedMemory* m : {&lines, &cells}) {
+            ++m->block_epoch;
+            for (uint32_t& w : m->warp_epoch) ++w;
+          }
+      }
+      ASSERT_EQ(race, expected) << "seed " << seed << ", step " << step;
+      ASSERT_EQ(a.size(), b.size()) << "seed " << seed << ", step " << step;
+      for (size_t i = 0; i < a.size(); ++i) {
+        ASSERT_EQ(a[i].value == nullptr, b[i].value == nullptr);
+        ASSERT_EQ(a[i].bytes, b[i].bytes);
+        if (a[i].value == nullptr) continue;
+        ASSERT_EQ(a[i].value->node(), b[i].value->node()) << "seed " << seed << ", step " << step;
+        ASSERT_EQ(a[i].offset, b[i].offset);
+        ASSERT_EQ(a[i].value_bytes, b[i].value_bytes);
+        ASSERT_EQ(a[i].writer, b[i].writer);
+      }
+    }
+  }
 }
 
 }  // namespace
