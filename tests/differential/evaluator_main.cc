@@ -36,7 +36,7 @@ of approximate functions or undefined ones took part).
   --stand-ins      take the stand-ins of softfloat for approximate functions; there are no questions then, and `inexact`
                    counts the elements that took one
   --interpret      AMDGCN: digests of what the direct interpreter leaves, without a signature; `model` counts results of
-                   approximate functions
+                   approximate functions; --outputs writes what it leaves
 )";
 
 struct Options {
@@ -116,13 +116,13 @@ std::string Joined(const Contents& after, const std::vector<std::string>& output
   return bytes;
 }
 
-void WriteOutputs(const Options& options, const std::string& id, const KernelResult& result,
+void WriteOutputs(const Options& options, const std::string& id, const std::vector<Contents>& after,
                   const std::vector<std::string>& outputs) {
   std::string stem = id;
   std::replace(stem.begin(), stem.end(), '/', '_');
-  for (size_t d = 0; d < result.after.size(); ++d)
+  for (size_t d = 0; d < after.size(); ++d)
     for (const std::string& name : outputs) {
-      const std::string bytes = Joined(result.after[d], {name});
+      const std::string bytes = Joined(after[d], {name});
       std::ofstream(absl::StrCat(options.outputs, "/", stem, ".", options.draws[d], ".", name), std::ios::binary) << bytes;
     }
 }
@@ -168,11 +168,14 @@ json Answer(const Options& options, const launch::ManifestRow& row, OracleTable*
     answer["draws"] = options.draws;
     answer["digests"] = json::array();
     uint64_t model = 0;
+    std::vector<Contents> left;
     for (const Contents& before : *draws) {
-      const auto after = InterpretKernel(text, launch, before, &model);
+      auto after = InterpretKernel(text, launch, before, &model);
       if (!after.ok()) return failed(after.status());
       answer["digests"].push_back(Sha256Hex(Joined(*after, launch.outputs)).substr(0, 16));
+      left.push_back(*std::move(after));
     }
+    if (!options.outputs.empty()) WriteOutputs(options, row.id, left, launch.outputs);
     answer["model"] = model;
     return answer;
   }
@@ -196,7 +199,7 @@ json Answer(const Options& options, const launch::ManifestRow& row, OracleTable*
   answer["undefined"] = result->undefined;
   answer["inexact"] = result->inexact;
   if (result->evaluated == result->elements) answer["digests"] = Digests(*result, launch.outputs);
-  if (!options.outputs.empty()) WriteOutputs(options, row.id, *result, launch.outputs);
+  if (!options.outputs.empty()) WriteOutputs(options, row.id, result->after, launch.outputs);
   return answer;
 }
 

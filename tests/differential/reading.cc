@@ -78,10 +78,12 @@ const char* NameOf(SdwaSel s) {
 
 std::string Mnemonic(const ia::Instruction& in) {
   std::string name(ia::InfoOf(in.op).name);
-  if (in.op == Op::kMfma) {
+  if (in.op == Op::kBufferLoadLds1) {
+    name = "buffer_load_dword";
+  } else if (in.op == Op::kMfma) {
     ia::MfmaShape s;
     if (!ia::ParseMfma(in.name, &s)) return "?";
-    absl::StrAppend(&name, "_", NameOf(s.result), "_", s.m, "x", s.n, "x", s.k, "_", NameOf(s.a));
+    absl::StrAppend(&name, "_", NameOf(s.result), "_", s.m, "x", s.n, "x", s.k, "_", s.blocks > 1 ? absl::StrCat(s.blocks, "b_") : "", NameOf(s.a));
     if (s.a == Type::kFp8 || s.a == Type::kBf8) absl::StrAppend(&name, "_", NameOf(s.b));
   } else if (in.op == Op::kVCmp || in.op == Op::kVCmpx || in.op == Op::kSCmp || in.op == Op::kSCmpk) {
     const bool is_float = in.type == Type::kF16 || in.type == Type::kF32 || in.type == Type::kF64;
@@ -199,7 +201,7 @@ std::string Modifiers(const ia::Instruction& in) {
 }  // namespace
 
 std::string Spell(const ia::Instruction& in) {
-  if (in.op == Op::kUnknown || in.has_unknown_modifier || in.is_swizzle) return "";
+  if (in.op == Op::kUnknown || in.has_unknown_modifier) return "";
   std::string text = Mnemonic(in);
   if (in.op == Op::kSWaitcnt) return text + Waits(in);
   if (in.op == Op::kSSetregImm)

@@ -67,6 +67,8 @@ absl::Status Wave::Access(const Instruction& in, uint64_t address, int lane, boo
 }
 
 absl::Status Wave::MemoryOp(const Instruction& in) {
+  // Loads to LDS have no data register in front.
+  const bool to_lds = in.op == Op::kGlobalLoadLds1 || in.op == Op::kBufferLoadLds1;
   const auto& o = in.operands;
   if (ia::InfoOf(in.op).unit == ia::Unit::kScalarMemory) {
     const uint64_t offset = o[2].kind == OperandKind::kRegister ? Get(o[2].reg, 0) : static_cast<uint64_t>(o[2].imm);
@@ -85,8 +87,9 @@ absl::Status Wave::MemoryOp(const Instruction& in) {
     }
     return absl::OkStatus();
   }
-  if (BytesOf(in.name) == 0 || in.lds || in.idxen) return Fail(absl::StatusCode::kUnimplemented, "not interpreted");
-  const int bytes = BytesOf(in.name);
+  if ((BytesOf(in.name) == 0 && !to_lds) || in.idxen) return Fail(absl::StatusCode::kUnimplemented, "not interpreted");
+  const int bytes = to_lds ? 4 : BytesOf(in.name);
+  const size_t first = to_lds ? 0 : 1;
   const bool store = in.name.find("_store_") != std::string_view::npos;
   // Addresses first: a load may overwrite its own address register.
   std::array<uint64_t, kLanes> address{};
@@ -94,22 +97,32 @@ absl::Status Wave::MemoryOp(const Instruction& in) {
   for (int l = 0; l < kLanes; ++l) {
     if ((exec() >> l & 1) == 0) continue;
     if (ia::InfoOf(in.op).unit == ia::Unit::kBuffer) {
-      const uint64_t base = (static_cast<uint64_t>(Get(static_cast<uint16_t>(o[2].reg + 1), 0)) << 32 | Get(o[2].reg, 0)) & 0xffffffffffff;
-      const uint32_t stride = Get(static_cast<uint16_t>(o[2].reg + 1), 0) >> 16 & 0x3fff;
-      const uint32_t records = Get(static_cast<uint16_t>(o[2].reg + 2), 0);
-      if (stride != 0 || Get(static_cast<uint16_t>(o[2].reg + 3), 0) != 0x27000) return Fail(absl::StatusCode::kUnimplemented, "buffer descriptor");
-      const uint32_t scalar = o[3].kind == OperandKind::kRegister ? Get(o[3].reg, 0) : static_cast<uint32_t>(o[3].imm);
-      const uint32_t offset = (in.offen ? Get(o[1].reg, l) : 0) + static_cast<uint32_t>(in.offset) + scalar;
+      const uint16_t resource = o[first + 1].reg;
+      const uint64_t base = (static_cast<uint64_t>(Get(static_cast<uint16_t>(resource + 1), 0)) << 32 | Get(resource, 0)) & 0xffffffffffff;
+      const uint32_t stride = Get(static_cast<uint16_t>(resource + 1), 0) >> 16 & 0x3fff;
+      const uint32_t records = Get(static_cast<uint16_t>(resource + 2), 0);
+      if (stride != 0 || Get(static_cast<uint16_t>(resource + 3), 0) != 0x27000) return Fail(absl::StatusCode::kUnimplemented, "buffer descriptor");
+      const Operand& beside = o[first + 2];
+      const uint32_t scalar = beside.kind == OperandKind::kRegister ? Get(beside.reg, 0) : static_cast<uint32_t>(beside.imm);
+      const uint32_t offset = (in.offen ? Get(o[first].reg, l) : 0) + static_cast<uint32_t>(in.offset) + scalar;
       inside[static_cast<size_t>(l)] = static_cast<uint64_t>(offset) + static_cast<uint64_t>(bytes) <= records;
       address[static_cast<size_t>(l)] = base + offset;
     } else {
-      const Operand& vector = o[store ? 0 : 1];
-      uint64_t at = o[2].kind == OperandKind::kOff ? Wide(vector, l, false) : Wide(o[2], 0, false) + Get(vector.reg, l);
+      const Operand &vector = o[store ? 0 : first], &base = o[to_lds ? 1 : 2];
+      uint64_t at = base.kind == OperandKind::kOff ? Wide(vector, l, false) : Wide(base, 0, false) + Get(vector.reg, l);
       at += static_cast<uint64_t>(static_cast<int64_t>(in.offset));
       inside[static_cast<size_t>(l)] = true;
       address[static_cast<size_t>(l)] = at;
     }
   }
+  for (int l = 0; l < kLanes && to_lds; ++l) {
+    if ((exec() >> l & 1) == 0) continue;
+    const uint64_t to = (scalar_[ia::kM0] & 0xffff) + static_cast<uint64_t>(static_cast<int64_t>(in.offset)) + static_cast<uint64_t>(4 * l);
+    const uint8_t* from = inside[static_cast<size_t>(l)] ? block_.memory->Find(address[static_cast<size_t>(l)], 4) : nullptr;
+    if (from == nullptr || to + 4 > block_.lds.size() || to % 4 != 0) return Fail(absl::StatusCode::kOutOfRange, "load to LDS outside the buffer or LDS");
+    std::memcpy(&block_.lds[to], from, 4);
+  }
+  if (to_lds) return absl::OkStatus();
   for (int l = 0; l < kLanes; ++l)
     if ((exec() >> l & 1) != 0)
       if (absl::Status s = Access(in, address[static_cast<size_t>(l)], l, inside[static_cast<size_t>(l)]); !s.ok()) return s;
@@ -119,7 +132,6 @@ absl::Status Wave::MemoryOp(const Instruction& in) {
 absl::Status Wave::LdsOp(const Instruction& in) {
   const auto& o = in.operands;
   if (in.op == Op::kDsBpermute || in.op == Op::kDsSwizzle) {
-    if (in.is_swizzle) return Fail(absl::StatusCode::kUnimplemented, "swizzle");
     std::array<uint32_t, kLanes> out{};
     for (int l = 0; l < kLanes; ++l) {
       if ((exec() >> l & 1) == 0) continue;
@@ -177,11 +189,14 @@ absl::Status Wave::MatrixOp(const Instruction& in) {
   if (!ia::ParseMfma(in.name, &s) || in.cbsz != 0 || in.abid != 0 || in.blgp != 0 || in.clamp || live_ != ~uint64_t{0})
     return Fail(absl::StatusCode::kUnimplemented, "matrix form");
   const bool is16 = s.a == ia::Type::kF16 || s.a == ia::Type::kBf16, is8 = s.a == ia::Type::kI8 || s.a == ia::Type::kFp8 || s.a == ia::Type::kBf8;
-  const int bits = is16 ? 16 : is8 ? 8 : 32, per = s.k * s.m / 64, results = s.m * s.m / 64;
   const auto& o = in.operands;
-  if (per < 1 || per * bits < 32 || o[1].count != per * bits / 32 || o[2].count != o[1].count || o[0].count != results)
+  // What 64 lanes hold of A, over the elements of one product, is the number of products.
+  const int bits = is16 ? 16 : is8 ? 8 : 32, per = o[1].count * 32 / bits, blocks = per * 64 / (s.k * s.m), results = s.m * s.m * blocks / 64;
+  const bool known = blocks == 1 ? s.m >= 16 : blocks * s.m == 64 && per == s.k;
+  if (!known || per * 64 != s.k * s.m * blocks || (s.blocks > 0 && s.blocks != blocks) || o[2].count != o[1].count || o[0].count != results)
     return Fail(absl::StatusCode::kUnimplemented, "matrix form");
-  // Element k of row (or column) i.
+  // Element k of row (or column) i, counted through the blocks: rows of the next block lie behind those of the first, and
+  // where there is one block, the next elements of k do.
   auto element = [&](const Operand& from, int i, int k) {
     const int lane = k / per * s.m + i, at = k % per * bits;
     const uint32_t word = Get(static_cast<uint16_t>(from.reg + at / 32), lane) >> (at % 32);
@@ -189,18 +204,20 @@ absl::Status Wave::MatrixOp(const Instruction& in) {
   };
   std::vector<uint32_t> out(static_cast<size_t>(results) * kLanes);
   const sf::Format& half = s.a == ia::Type::kBf16 ? sf::kBf16 : sf::kF16;
-  const bool cdna3 = block_.target != "gfx90a";
+  const bool cdna3 = block_.target == "gfx942";
   // Rows of A and columns of B, decoded once.
   std::vector<sf::MatrixElement> a, b;
-  for (int i = 0; i < s.m && is16 && cdna3; ++i)
+  for (int i = 0; i < s.m * blocks && is16 && cdna3; ++i)
     for (int k = 0; k < s.k; ++k) {
       a.push_back(sf::DecodeElement(half, element(o[1], i, k)));
       b.push_back(sf::DecodeElement(half, element(o[2], i, k)));
     }
   for (int l = 0; l < kLanes; ++l) {
     for (int r = 0; r < results; ++r) {
-      const int column = l % s.m;
-      const int row = s.m == 32 ? 8 * (r / 4) + 4 * (l / 32) + r % 4 : 4 * (l / 16) + r;
+      // Four rows of one column lie in four registers; blocks of 4 rows lie in lanes, larger ones in further registers.
+      const int block = s.m == 4 ? l / 4 : r / (s.m * s.m / 64), within = s.m == 4 ? r : r % (s.m * s.m / 64);
+      const int column = block * s.m + l % s.m;
+      const int row = block * s.m + (s.m == 32 ? 8 * (within / 4) + 4 * (l / 32) + within % 4 : s.m == 16 ? 4 * (l / 16) + within : within);
       uint32_t acc = o[3].kind == OperandKind::kRegister ? Get(static_cast<uint16_t>(o[3].reg + r), l) : static_cast<uint32_t>(o[3].imm);
       if (s.result == ia::Type::kI32) {
         for (int k = 0; k < s.k; ++k)

@@ -100,7 +100,7 @@ Mnemonic FindMnemonic(std::string_view name) {
   }
   const auto it = Names().find(name);
   if (it != Names().end() && it->second != Op::kVCmp && it->second != Op::kVCmpx && it->second != Op::kSCmp &&
-      it->second != Op::kSCmpk && it->second != Op::kMfma &&
+      it->second != Op::kSCmpk && it->second != Op::kMfma && it->second != Op::kBufferLoadLds1 &&
       (name.size() == whole.size() || InfoOf(it->second).unit == Unit::kVector))
     m.op = it->second;
   return m;
@@ -127,12 +127,15 @@ bool ParseMfma(std::string_view name, MfmaShape* out) {
     if (i < 2) name.remove_prefix(1);
   }
   TakePrefix(&name, "_");
+  out->blocks = 0;
+  for (const auto& [text, blocks] : {std::pair<std::string_view, int>{"2b_", 2}, {"4b_", 4}, {"16b_", 16}})
+    if (TakePrefix(&name, text)) out->blocks = blocks;
   if (name == "bf16_1k") name = "bf16";
   const size_t second = name.find('_');
   out->a = TypeNamed(name.substr(0, second));
   out->b = second == std::string_view::npos ? out->a : TypeNamed(name.substr(second + 1));
   return out->a != Type::kNone && out->b != Type::kNone && (out->result == Type::kF32 || out->result == Type::kI32) &&
-         out->m == out->n && (out->m == 16 || out->m == 32);
+         out->m == out->n && (out->m == 4 || out->m == 16 || out->m == 32);
 }
 
 }  // namespace samebits::isa::amdgcn

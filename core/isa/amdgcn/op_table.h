@@ -157,6 +157,7 @@ enum class Unit : uint8_t { kNone, kScalar, kBranch, kScalarMemory, kVector, kBu
   X(kGlobalLoadUshort, "global_load_ushort", kGlobal, "d:aa") X(kGlobalLoadSshort, "global_load_sshort", kGlobal, "d:aa") \
   X(kGlobalLoad1, "global_load_dword", kGlobal, "V:aa") X(kGlobalLoad2, "global_load_dwordx2", kGlobal, "V:aa") \
   X(kGlobalLoad3, "global_load_dwordx3", kGlobal, "V:aa") X(kGlobalLoad4, "global_load_dwordx4", kGlobal, "V:aa") \
+  X(kGlobalLoadLds1, "global_load_lds_dword", kGlobal, "-:aa") X(kBufferLoadLds1, "buffer_load_lds_dword", kBuffer, "-:aRi") \
   X(kGlobalStoreByte, "global_store_byte", kGlobal, "-:ada") X(kGlobalStoreShort, "global_store_short", kGlobal, "-:ada") \
   X(kGlobalStoreShortHi, "global_store_short_d16_hi", kGlobal, "-:ada") \
   X(kGlobalStore1, "global_store_dword", kGlobal, "-:aVa") X(kGlobalStore2, "global_store_dwordx2", kGlobal, "-:aVa") \
@@ -217,7 +218,7 @@ Mnemonic FindMnemonic(std::string_view name);
 
 // v_mfma_<result>_MxNxK[_Bb]_<inputs>. False where it is not one that is modelled.
 struct MfmaShape {
-  int m = 0, n = 0, k = 0;
+  int m = 0, n = 0, k = 0, blocks = 0;  // blocks: independent products; 0 where the name does not say
   Type result = Type::kNone, a = Type::kNone, b = Type::kNone;
 };
 bool ParseMfma(std::string_view name, MfmaShape* out);

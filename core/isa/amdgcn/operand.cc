@@ -146,6 +146,46 @@ int ParseDpp(std::string_view key, std::string_view value, Instruction* out) {
   return 0;
 }
 
+// The offset that swizzle(...) of ds_swizzle_b32 stands for.
+bool ParseSwizzle(std::string_view text, int32_t* offset) {
+  const std::vector<std::string_view> parts = SplitOperands(text);
+  if (parts.empty()) return false;
+  int64_t n[4] = {0, 0, 0, 0};
+  const bool bits = parts[0] == "BITMASK_PERM";
+  if (parts.size() > 5) return false;
+  for (size_t i = 1; i < parts.size() && !bits; ++i)
+    if (!ParseInteger(parts[i], &n[i - 1]) || n[i - 1] < 0 || n[i - 1] > 32) return false;
+  const bool group = (n[0] & (n[0] - 1)) == 0 && n[0] > 0;  // a power of two
+  if (parts[0] == "QUAD_PERM") {
+    if (parts.size() != 5 || (n[0] | n[1] | n[2] | n[3]) > 3) return false;
+    *offset = static_cast<int32_t>(0x8000 | n[0] | n[1] << 2 | n[2] << 4 | n[3] << 6);
+  } else if (parts[0] == "BROADCAST") {
+    if (parts.size() != 3 || n[0] < 2 || !group || n[1] >= n[0]) return false;
+    *offset = static_cast<int32_t>((32 - n[0]) | n[1] << 5);
+  } else if (parts[0] == "SWAP") {
+    if (parts.size() != 2 || !group || n[0] > 16) return false;
+    *offset = static_cast<int32_t>(0x1f | n[0] << 10);
+  } else if (parts[0] == "REVERSE") {
+    if (parts.size() != 2 || n[0] < 2 || !group) return false;
+    *offset = static_cast<int32_t>(0x1f | (n[0] - 1) << 10);
+  } else if (bits && parts.size() == 2 && parts[1].size() == 7 && parts[1].front() == '"' && parts[1].back() == '"') {
+    *offset = 0;
+    for (int i = 0; i < 5; ++i) {  // the highest bit of the lane first
+      const int bit = 16 >> i;
+      switch (parts[1][static_cast<size_t>(i + 1)]) {
+        case '0': break;
+        case '1': *offset |= bit << 5; break;
+        case 'p': *offset |= bit; break;
+        case 'i': *offset |= bit | bit << 10; break;
+        default: return false;
+      }
+    }
+  } else {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string RegisterName(uint16_t reg) {
@@ -292,10 +332,7 @@ bool ParseModifier(std::string_view word, Instruction* out) {
     return true;
   }
   if (key == "offset") {
-    if (value.substr(0, 8) == "swizzle(") {
-      out->is_swizzle = true;
-      return true;
-    }
+    if (value.substr(0, 8) == "swizzle(" && value.back() == ')') return ParseSwizzle(value.substr(8, value.size() - 9), &out->offset);
     if (!number(-(int64_t{1} << 24), int64_t{1} << 24)) return false;
     out->offset = static_cast<int32_t>(n);
   } else if (key == "offset0" || key == "offset1") {

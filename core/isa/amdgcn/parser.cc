@@ -316,12 +316,12 @@ class Parser {
       if (!Setreg(rest, &in)) in.op = Op::kUnknown;
     } else if (in.op != Op::kUnknown) {
       std::vector<std::string_view> parts = SplitOperands(rest);
-      const OpInfo& info = InfoOf(in.op);
-      const int expected = info.destinations() + info.sources();
+      const OpInfo* info_of = &InfoOf(in.op);
+      const int listed = info_of->destinations() + info_of->sources();
       // What follows the last operand, or the mnemonic of an instruction without operands, is modifiers.
       if (!parts.empty()) {
         std::string_view last = parts.back();
-        if (expected == 0) {
+        if (listed == 0) {
           if (parts.size() > 1) return Error(rest, "operand of an instruction that takes none");
           if (absl::Status s = Modifiers(last, &in); !s.ok()) return s;
           parts.clear();
@@ -338,6 +338,10 @@ class Parser {
           }
         }
       }
+      // A load to LDS is written as one of registers without them.
+      if (in.op == Op::kBufferLoad1 && in.lds) in.op = Op::kBufferLoadLds1, info_of = &InfoOf(in.op);
+      const OpInfo& info = *info_of;
+      const int expected = info.destinations() + info.sources();
       if (static_cast<int>(parts.size()) != expected) {
         // Some have forms with an operand more or less (returning atomics, LDS-direct loads).
         if (info.unit == Unit::kBuffer || info.unit == Unit::kGlobal || info.unit == Unit::kScalarMemory) in.op = Op::kUnknown;
@@ -395,7 +399,6 @@ class Parser {
         if (depth == 0 && (text[n] == ' ' || text[n] == '\t')) break;
       }
       if (!ParseModifier(text.substr(0, n), in)) return Error(text.substr(0, n), "malformed modifier");
-      if (in->is_swizzle) in->has_unknown_modifier |= text.substr(0, n).find("swizzle(") == std::string_view::npos;
       text = Strip(text.substr(n));
     }
     return absl::OkStatus();

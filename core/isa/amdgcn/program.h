@@ -66,7 +66,6 @@ struct Instruction {
   SdwaUnused dst_unused = SdwaUnused::kPreserve;  // as where the text does not say
   uint8_t cbsz = 0, abid = 0, blgp = 0;
   int32_t offset = 0, offset0 = 0, offset1 = 0;
-  bool is_swizzle = false;             // offset written as swizzle(...)
   // s_waitcnt: 255 where a counter is not waited for.
   uint8_t vmcnt = 255, lgkmcnt = 255, expcnt = 255;
   uint32_t line = 0;                   // 1-based

@@ -62,6 +62,7 @@ std::string_view OtherModifiers(const Instruction& in, Unit unit) {
   if (unit == Unit::kMatrix) return in.offset != 0 || in.offset0 != 0 || in.offset1 != 0 || in.offen || in.idxen || in.lds || HasFloatModifiers(in)
                                         ? "modifier that matrix instructions do not have" : std::string_view();
   if (HasFloatModifiers(in) || in.cbsz != 0 || in.abid != 0 || in.blgp != 0) return "modifier of a vector instruction";
+  if (in.lds != (in.op == Op::kBufferLoadLds1)) return "LDS as destination of another instruction than a load of one dword";
   if (unit != Unit::kBuffer && (in.offen || in.idxen || in.lds)) return "modifier of a buffer instruction";
   if ((in.offset0 != 0 || in.offset1 != 0) && !IsTwoAddress(in.op)) return "offset0 and offset1 are of instructions with two addresses";
   switch (unit) {
@@ -93,7 +94,7 @@ std::string_view OperandFault(const Instruction& in, Unit unit, char shape, bool
       return IsVector(o) || IsAcc(o) ? std::string_view() : kVectorOnly;
     case Unit::kGlobal:
       if (shape != 'a') return IsVector(o) || IsAcc(o) ? std::string_view() : kVectorOnly;
-      return &o == &in.operands[2] ? (o.kind == OperandKind::kOff || IsScalar(o) ? std::string_view() : kScalarOnly)
+      return &o == &in.operands[in.op == Op::kGlobalLoadLds1 ? 1 : 2] ? (o.kind == OperandKind::kOff || IsScalar(o) ? std::string_view() : kScalarOnly)
                                    : (IsVector(o) ? std::string_view() : kVectorOnly);
     default: break;
   }

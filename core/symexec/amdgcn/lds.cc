@@ -7,7 +7,7 @@ namespace samebits::symexec {
 
 Lds::Lds(uint32_t bytes, uint32_t granule, int wave_lanes)
     : granule_(granule), granule_log2_(static_cast<uint32_t>(std::countr_zero(granule))), wave_lanes_(wave_lanes),
-      cells_((bytes + granule - 1) / granule), records_(1) {}
+      cells_((bytes + granule - 1) / granule), records_(kInFlight + 1) {}
 
 bool Lds::Ordered(const Access& earlier, const Access& now) const {
   return earlier.block < now.block || earlier.lane == now.lane || (earlier.of == now.of && earlier.wave < now.wave);
@@ -32,7 +32,7 @@ uint32_t Lds::NewRecord(const Lanes& value, uint32_t bytes) {
 }
 
 void Lds::Release(uint32_t record) {
-  if (record != kNothing && --records_[record].cells == 0) free_.push_back(record);
+  if (record > kInFlight && --records_[record].cells == 0) free_.push_back(record);
 }
 
 Lds::Race Lds::Write(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t bytes, const Lanes& value,
@@ -46,6 +46,7 @@ Lds::Race Lds::Write(std::span<const uint16_t> lanes, const int64_t* addresses, 
     for (uint32_t i = 0; i < count; ++i) {
       Cell& c = first[i];
       const uint16_t offset = static_cast<uint16_t>(i << granule_log2_);
+      if (c.record == kInFlight) return Race::kAsyncCopy;
       if (!Ordered(c.read, now)) return Race::kWriteAfterRead;
       if (Ordered(c.write, now)) {
         Release(c.record);
@@ -67,6 +68,32 @@ Lds::Race Lds::Write(std::span<const uint16_t> lanes, const int64_t* addresses, 
   return Race::kNone;
 }
 
+Lds::Race Lds::Reserve(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t bytes, const SharedMemory& order) {
+  for (const uint16_t lane : lanes) {
+    const int wave = lane / wave_lanes_;
+    const Access now = {order.block_epoch + 1, order.warp_epoch[static_cast<size_t>(wave)], lane, static_cast<uint16_t>(wave)};
+    Cell* const first = &cells_[static_cast<uint64_t>(addresses[lane]) >> granule_log2_];
+    for (uint32_t i = 0; i < bytes >> granule_log2_; ++i) {
+      Cell& c = first[i];
+      if (c.record == kInFlight) return Race::kAsyncCopy;
+      if (!Ordered(c.read, now)) return Race::kWriteAfterRead;
+      if (!Ordered(c.write, now)) return Race::kWriteAfterWrite;
+      Release(c.record);
+      c.record = kInFlight;
+      c.write = now;
+    }
+  }
+  return Race::kNone;
+}
+
+Lds::Race Lds::Land(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t bytes, const Lanes& value,
+                    const VectorOps& ops, const SharedMemory& order) {
+  for (const uint16_t lane : lanes)
+    for (uint32_t i = 0; i < bytes >> granule_log2_; ++i)
+      cells_[(static_cast<uint64_t>(addresses[lane]) >> granule_log2_) + i].record = kNothing;
+  return Write(lanes, addresses, bytes, value, ops, order);
+}
+
 Lds::Race Lds::Read(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t bytes, const SharedMemory& order) {
   const uint32_t count = bytes >> granule_log2_;
   for (const uint16_t lane : lanes) {
@@ -75,6 +102,7 @@ Lds::Race Lds::Read(std::span<const uint16_t> lanes, const int64_t* addresses, u
     Cell* const first = &cells_[static_cast<uint64_t>(addresses[lane]) >> granule_log2_];
     for (uint32_t i = 0; i < count; ++i) {
       Cell& c = first[i];
+      if (c.record == kInFlight) return Race::kAsyncCopy;
       if (!Ordered(c.write, now)) return Race::kReadAfterWrite;
       if (c.read.block != now.block) {
         c.read = now;

@@ -17,7 +17,8 @@ namespace samebits::symexec {
 class Lds {
  public:
   using Race = SharedMemory::Race;
-  static constexpr uint32_t kNothing = 0;  // record of cells that were never written
+  static constexpr uint32_t kNothing = 0;   // record of cells that were never written
+  static constexpr uint32_t kInFlight = 1;  // of cells that a load may write at any moment
 
   Lds() = default;
   // `granule`: bytes of the finest access; accesses are multiples of it.
@@ -29,6 +30,11 @@ class Lds {
   // instructions.
   Race Write(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t bytes, const Lanes& value,
              const VectorOps& ops, const SharedMemory& order);
+  // From here until Land the same lanes' bytes may be written at any moment; whoever accesses them meanwhile races.
+  Race Reserve(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t bytes, const SharedMemory& order);
+  // As Write, of reserved bytes: they are written no later than now.
+  Race Land(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t bytes, const Lanes& value,
+            const VectorOps& ops, const SharedMemory& order);
   // Checks and records the read; From then tells what was read.
   Race Read(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t bytes, const SharedMemory& order);
 

@@ -83,6 +83,7 @@ bool WaveMachine::Setup() {
   fp8_saturates_ = kernel_.fp16_overflow;
   const size_t waves = static_cast<size_t>(waves_);
   vector_issued_ = vector_done_ = lds_issued_ = lds_done_ = scalar_pending_ = last_lds_ = std::vector<uint32_t>(waves, 0);
+  direct_loads_.assign(waves, {});
   pending_vector_ = pending_lds_ = std::vector<uint32_t>(waves * isa::amdgcn::kRegisters, 0);
   return true;
 }
@@ -460,6 +461,7 @@ bool WaveMachine::Wait(const GcnInst& in) {
     const size_t i = static_cast<size_t>(w);
     if (in.vmcnt != 255 && vector_issued_[i] > in.vmcnt)
       vector_done_[i] = std::max(vector_done_[i], vector_issued_[i] - in.vmcnt);
+    if (!direct_loads_[i].empty() && !Land(i)) return false;
     if (in.lgkmcnt == 255) continue;
     // Scalar loads return in any order: only a wait for all of them says something.
     if (in.lgkmcnt == 0) lds_done_[i] = lds_issued_[i], scalar_pending_[i] = 0;

@@ -160,8 +160,17 @@ bool WaveMachine::ExecLaneMove(const GcnInst& in) {
 
 namespace {
 
-// Row of the result that register r of a lane holds.
-int ResultRow(int m, int lane, int r) { return m == 32 ? r / 4 * 8 + lane / 32 * 4 + r % 4 : lane / 16 * 4 + r; }
+// What register r of a lane holds of the results.
+struct Place {
+  int block, row;
+};
+Place ResultPlace(int m, int lane, int r) {
+  switch (m) {
+    case 32: return {r / 16, r % 16 / 4 * 8 + lane / 32 * 4 + r % 4};
+    case 16: return {r / 4, lane / 16 * 4 + r % 4};
+    default: return {lane / 4, r};
+  }
+}
 
 int BitsOf(Type t) {
   switch (t) {
@@ -179,36 +188,45 @@ uint64_t Spelled(std::string_view name) {
 
 }  // namespace
 
-// D = A * B + C of one wave. Element (i, k) of A is in lane i + m * (k / per), k % per of its registers; B alike with
-// columns for rows. EXEC does not matter.
+const WaveMachine::MatrixPerms& WaveMachine::PermsOf(int m, int blocks, int results) {
+  MatrixPerms& perms = matrix_perms_[{m, blocks}];
+  if (!perms.rows.empty()) return perms;
+  const int n = space_.lanes();
+  std::vector<uint16_t> source(n);
+  auto intern = [&](const auto& lane_of) {
+    for (int l = 0; l < n; ++l) source[l] = static_cast<uint16_t>(l - l % kWaveLanes + lane_of(l % kWaveLanes));
+    return space_.InternPerm(source.data());
+  };
+  for (int part = 0; part < kWaveLanes / m && blocks == 1; ++part) perms.parts.push_back(intern([&](int l) { return part * m + l % m; }));
+  for (int r = 0; r < results; ++r) {
+    perms.rows.push_back(intern([&](int l) {
+      const Place place = ResultPlace(m, l, r);
+      return (blocks == 1 ? 0 : place.block * m) + place.row;
+    }));
+    if (blocks > 1) perms.columns.push_back(intern([&](int l) { return ResultPlace(m, l, r).block * m + l % m; }));
+  }
+  return perms;
+}
+
+// D = A * B + C of one wave, for each of the instruction's blocks. Of one block, element (i, k) of A is in lane
+// i + m * (k / per), k % per of its registers; of several, row i of block b is whole in lane i + m * b. B alike with columns
+// for rows. EXEC does not matter.
 bool WaveMachine::ExecMfma(const GcnInst& in) {
   isa::amdgcn::MfmaShape shape;
   if (!isa::amdgcn::ParseMfma(in.name, &shape)) return Unmodelled64();
   if (in.cbsz != 0 || in.abid != 0 || in.blgp != 0 || in.clamp) return Unknown("UNMODELLED_MODIFIER", "modifier of '" + std::string(in.name) + "' is not modelled");
   if (space_.lanes() % kWaveLanes != 0) return Unknown("DIVERGED_MATRIX", "matrix instruction in a partial wave");
   exec_ = wave_;
-  const int m = shape.m, k = shape.k, bits = BitsOf(shape.a), results = m * m / kWaveLanes;
-  const int per = k * m / kWaveLanes, words = per * bits / 32;
+  const int m = shape.m, k = shape.k, bits = BitsOf(shape.a);
   const auto& o = in.operands;
-  if (per < 1 || words < 1 || bits != BitsOf(shape.b) || o[0].count != results || o[1].count != words || o[2].count != words ||
+  const int words = o[1].count, per = words * 32 / bits, blocks = per * kWaveLanes / (k * m), results = m * m * blocks / kWaveLanes;
+  if (blocks < 1 || per * kWaveLanes != k * m * blocks || (shape.blocks != 0 && shape.blocks != blocks) || (blocks > 1 && blocks * m != kWaveLanes) ||
+      (m == 4 && blocks == 1) || bits != BitsOf(shape.b) || o[0].count != results || o[2].count != words ||
       (o[3].kind == OperandKind::kRegister && o[3].count != results))
     return Unmodelled64();
-  const int n = space_.lanes();
-  // Per k: the elements of each lane's own row of A (lane % m) and column of B.
+  // Per k: the elements of each lane's own row of A and column of B.
   std::vector<Lanes> rows(k), columns(k);
-  MatrixPerms& perms = matrix_perms_[m == 32];
-  if (perms.rows.empty()) {
-    std::vector<uint16_t> source(n);
-    for (int b = 0; b < kWaveLanes / m; ++b) {
-      for (int l = 0; l < n; ++l) source[l] = static_cast<uint16_t>(l - l % kWaveLanes + b * m + l % m);
-      perms.blocks.push_back(space_.InternPerm(source.data()));
-    }
-    for (int r = 0; r < results; ++r) {
-      for (int l = 0; l < n; ++l) source[l] = static_cast<uint16_t>(l - l % kWaveLanes + ResultRow(m, l % kWaveLanes, r));
-      perms.rows.push_back(space_.InternPerm(source.data()));
-    }
-  }
-  const std::vector<PermId>&block_perm = perms.blocks, &row_perm = perms.rows;
+  const MatrixPerms& perms = PermsOf(m, blocks, results);
   for (int side = 0; side < 2; ++side) {
     std::vector<Value> registers(words);
     for (int w = 0; w < words; ++w) {
@@ -222,7 +240,7 @@ bool WaveMachine::ExecMfma(const GcnInst& in) {
       if (!Slice(registers[at * bits / 32], at * bits % 32, bits, &piece)) return false;
       piece.width = static_cast<uint8_t>(bits);
       if (!ToLanes(piece, bits, &e)) return false;
-      (side == 0 ? rows : columns)[kk] = ops_.Permute(e, block_perm[kk / per]);
+      (side == 0 ? rows : columns)[kk] = blocks > 1 ? std::move(e) : ops_.Permute(e, perms.parts[kk / per]);
     }
   }
   std::vector<Lanes> acc(results);
@@ -231,7 +249,7 @@ bool WaveMachine::ExecMfma(const GcnInst& in) {
     if (o[3].kind == OperandKind::kRegister ? !ReadWords(o[3], r, &v) : !Read32(o[3], &v)) return false;
     if (v.buffer != 0 || !ToLanes(v, 32, &acc[r])) return Unknown("ADDRESS_AS_DATA", "an address is used as a number");
   }
-  const bool cdna3 = module_.amdgcn->target != "gfx90a";
+  const bool cdna3 = module_.amdgcn->target == "gfx942";
   const bool half = (shape.a == Type::kF16 || shape.a == Type::kBf16) && shape.a == shape.b && shape.result == Type::kF32;
   if (shape.result == Type::kF32 && shape.a == Type::kF32 && shape.b == Type::kF32) {
     // One fused multiply-add a product, ascending.
@@ -240,8 +258,10 @@ bool WaveMachine::ExecMfma(const GcnInst& in) {
     attr.round = expr::Round::kRn;
     for (int kk = 0; kk < k; ++kk)
       for (int r = 0; r < results; ++r) {
-        const Lanes row = ops_.Permute(rows[kk], row_perm[r]);
-        const Lanes* operands[3] = {&row, &columns[kk], &acc[r]};
+        const Lanes row = ops_.Permute(rows[kk], perms.rows[r]);
+        Lanes column;
+        if (blocks > 1) column = ops_.Permute(columns[kk], perms.columns[r]);
+        const Lanes* operands[3] = {&row, blocks > 1 ? &column : &columns[kk], &acc[r]};
         Lanes next;
         if (!ops_.Apply(Fn::kFFma, attr.Encode(), 32, operands, &next)) return OutOfAnchors();
         acc[r] = std::move(next);
@@ -253,6 +273,7 @@ bool WaveMachine::ExecMfma(const GcnInst& in) {
     if (shape.result == Type::kI32) {
       if (shape.a != Type::kI8 || shape.b != Type::kI8) return Unmodelled64();
       fn = Fn::kMatrixStep;
+      group = std::min(16, k);  // any would do: sums are exact
       word = expr::kIntegerMatrixRule | static_cast<uint64_t>(Format::kS8) << 32 | static_cast<uint64_t>(Format::kS8) << 40;
     } else if (half && cdna3) {
       group = std::min(8, k);
@@ -273,8 +294,10 @@ bool WaveMachine::ExecMfma(const GcnInst& in) {
       if (!ops_.Apply(Fn::kVector, static_cast<uint64_t>(bits), 0, a, &va) || !ops_.Apply(Fn::kVector, static_cast<uint64_t>(bits), 0, b, &vb))
         return OutOfAnchors();
       for (int r = 0; r < results; ++r) {
-        const Lanes row = ops_.Permute(va, row_perm[r]);
-        const Lanes* operands[3] = {&acc[r], &row, &vb};
+        const Lanes row = ops_.Permute(va, perms.rows[r]);
+        Lanes column;
+        if (blocks > 1) column = ops_.Permute(vb, perms.columns[r]);
+        const Lanes* operands[3] = {&acc[r], &row, blocks > 1 ? &column : &vb};
         Lanes next;
         if (!ops_.Apply(fn, word, 32, operands, &next)) return OutOfAnchors();
         acc[r] = std::move(next);

@@ -12,6 +12,7 @@
 //  - an offset that some lanes have replaced by kOutside, which no buffer contains: Value::mask.
 // Whatever an instruction does with those beyond moving, joining and addressing is UNKNOWN.
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -130,6 +131,8 @@ class WaveMachine : public Machine {
   bool LoadWords(const Address& a, MaskId inside, uint32_t bytes, bool is_signed, const GcnOperand& to,
                  const Lanes* condition = nullptr);
   bool StoreWords(const Address& a, MaskId inside, uint32_t bytes, bool high_half, const GcnOperand& from);
+  bool LoadToLds(const Address& a, int64_t offset);
+  bool Land(size_t wave);            // what the wave has waited for
   void IssueVector(const GcnOperand* to);
   void IssueLds(const GcnOperand* to);
   void Pend(std::vector<uint32_t>* pending, const std::vector<uint32_t>& issued, const GcnOperand& to);
@@ -152,11 +155,21 @@ class WaveMachine : public Machine {
   std::vector<uint32_t> vector_issued_, vector_done_, lds_issued_, lds_done_, scalar_pending_, last_lds_;
   std::vector<uint32_t> pending_vector_, pending_lds_;  // per register and wave: operation that fills it
   bool any_pending_ = false;
-  // Of matrix instructions on 16 and 32 rows: sources of a lane's own row in each block of k, of each result's row.
-  struct MatrixPerms {
-    std::vector<PermId> blocks, rows;
+  // Loads to LDS that may be under way, of each wave in the order of their issue.
+  struct DirectLoad {
+    uint32_t issued;                 // as vector_issued_ counts
+    MaskId lanes;
+    std::vector<int64_t> addresses;  // in LDS, by lane
+    Lanes data;
   };
-  MatrixPerms matrix_perms_[2];
+  std::vector<std::vector<DirectLoad>> direct_loads_;
+  // Of matrix instructions: sources of a lane's own row in each part of k; of each result's row, and of its column where
+  // the instruction has several blocks.
+  struct MatrixPerms {
+    std::vector<PermId> parts, rows, columns;
+  };
+  const MatrixPerms& PermsOf(int m, int blocks, int results);
+  std::map<std::pair<int, int>, MatrixPerms> matrix_perms_;  // by rows and blocks
   Lds lds_;                        // shared_ counts barriers and the waves' instructions for it
   MaskId lane_list_mask_ = kNoLanes;
   std::vector<uint16_t> lane_list_, lds_source_;

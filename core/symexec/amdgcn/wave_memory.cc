@@ -28,6 +28,7 @@ bool AccessOf(Op op, Access* out) {
     case Op::kBufferLoadUshort: case Op::kGlobalLoadUshort: *out = {2}; return true;
     case Op::kBufferLoadSshort: case Op::kGlobalLoadSshort: *out = {2, false, true}; return true;
     case Op::kBufferLoad1: case Op::kGlobalLoad1: *out = {4}; return true;
+    case Op::kBufferLoadLds1: case Op::kGlobalLoadLds1: *out = {4}; return true;
     case Op::kBufferLoad2: case Op::kGlobalLoad2: *out = {8}; return true;
     case Op::kBufferLoad3: case Op::kGlobalLoad3: *out = {12}; return true;
     case Op::kBufferLoad4: case Op::kGlobalLoad4: *out = {16}; return true;
@@ -66,6 +67,50 @@ void WaveMachine::IssueLds(const GcnOperand* to) {
     ++shared_.warp_epoch[static_cast<size_t>(w)];
   }
   if (to != nullptr) Pend(&pending_lds_, lds_issued_, *to);
+}
+
+// A dword a lane to LDS, at M0 + offset + 4 * lane. It lands at some moment up to the wait for vmcnt.
+bool WaveMachine::LoadToLds(const Address& a, int64_t offset) {
+  if (exec_is_data_ || guarded_store_ || data_depth_ > 0) return Unknown("GUARDED_ON_DATA", "load to LDS while loaded data decides which lanes execute");
+  for (int w = 0; w < waves_; ++w)
+    if (space_.Test(wave_, w * kWaveLanes) && last_lds_[static_cast<size_t>(w)] > lds_done_[static_cast<size_t>(w)])
+      return Unknown("LDS_ORDER", "load to LDS while LDS operations of the wave may be under way");
+  Value base, data;
+  if (!Peek(isa::amdgcn::kM0, &base)) return false;
+  if (!AsInt(&base) || base.symbolic != 0 || base.mask != 0 || base.buffer != 0) return Unknown("ADDRESS_ON_DATA", "M0 is not written, or depends on data or on the block");
+  std::vector<int64_t> addresses(space_.lanes());
+  for (int l = 0; l < space_.lanes(); ++l) {
+    addresses[l] = ((space_.array(base.array)[l] + base.constant) & 0xffff) + offset + 4 * (l % kWaveLanes);
+    if (space_.Test(exec_, l) && (addresses[l] < 0 || addresses[l] % 4 != 0 || addresses[l] + 4 > shared_bytes_))
+      return Unknown("ADDRESS_BOUNDS", "load to LDS outside the workgroup's LDS or not aligned");
+  }
+  IssueVector(nullptr);
+  if (exec_ == kNoLanes) return true;
+  Lanes lanes;
+  if (!GlobalLoad(a, 0, 4, &data)) return false;
+  result_.loads.back().async = true;
+  if (!ToLanes(data, 32, &lanes)) return false;
+  ops_.Settle(&lanes);
+  if (const auto race = lds_.Reserve(LanesOf(exec_), addresses.data(), 4, shared_); race != Lds::Race::kNone) return Conflict(race);
+  for (int w = 0; w < waves_; ++w) {
+    if (!space_.Test(wave_, w * kWaveLanes)) continue;
+    const MaskId own = space_.And(exec_, space_.MaskWhere([&](int l) { return l / kWaveLanes == w; }));
+    if (own != kNoLanes) direct_loads_[static_cast<size_t>(w)].push_back({vector_issued_[static_cast<size_t>(w)], own, addresses, lanes});
+  }
+  return true;
+}
+
+bool WaveMachine::Land(size_t wave) {
+  auto& loads = direct_loads_[wave];
+  size_t landed = 0;
+  for (; landed < loads.size() && loads[landed].issued <= vector_done_[wave]; ++landed) {
+    const DirectLoad& d = loads[landed];
+    if (const auto race = lds_.Land(LanesOf(d.lanes), d.addresses.data(), 4, d.data, ops_, shared_); race != Lds::Race::kNone) return Conflict(race);
+  }
+  if (landed == 0) return true;
+  loads.erase(loads.begin(), loads.begin() + static_cast<ptrdiff_t>(landed));
+  ++shared_.warp_epoch[wave];  // what follows sees them in every lane of the wave
+  return true;
 }
 
 // Lanes of `inside` read memory, the other executing ones zero.
@@ -134,9 +179,11 @@ bool WaveMachine::ExecBuffer(const GcnInst& in) {
     return false;
   }
   if (!AccessOf(in.op, &access)) return Unknown("ATOMIC", "atomic '" + std::string(in.name) + "' is not modelled");
-  if (in.idxen || in.lds) return Unknown("UNMODELLED_MODIFIER", "modifier of '" + std::string(in.name) + "' is not modelled");
+  const bool to_lds = in.op == Op::kBufferLoadLds1;
+  if (in.idxen) return Unknown("UNMODELLED_MODIFIER", "modifier of '" + std::string(in.name) + "' is not modelled");
   const auto& o = in.operands;
-  const GcnOperand &data = o[0], &address = o[1], &resource = o[2], &scalar = o[3];
+  const int first = to_lds ? 0 : 1;
+  const GcnOperand &data = o[0], &address = o[first], &resource = o[first + 1], &scalar = o[first + 2];
   if (resource.kind != OperandKind::kRegister || resource.count != 4) return Unmodelled64();
   Value low, high, base;
   if (!Peek(resource.reg, &low) || !Peek(static_cast<uint16_t>(resource.reg + 1), &high)) return false;
@@ -220,6 +267,10 @@ bool WaveMachine::ExecBuffer(const GcnInst& in) {
     IssueVector(nullptr);
     return true;
   }
+  if (to_lds) {
+    if (conditional || space_.AndNot(exec_, inside) != kNoLanes) return Unknown("ADDRESS_BOUNDS", "a load to LDS outside its buffer");
+    return LoadToLds(a, in.offset);
+  }
   if (!LoadWords(a, inside, access.bytes, access.is_signed, data, conditional ? &condition : nullptr)) return false;
   IssueVector(&data);
   return true;
@@ -233,11 +284,11 @@ bool WaveMachine::ExecGlobal(const GcnInst& in) {
     return false;
   }
   if (!AccessOf(in.op, &access)) return Unknown("ATOMIC", "atomic '" + std::string(in.name) + "' is not modelled");
-  if (in.lds) return Unknown("UNMODELLED_MODIFIER", "modifier of '" + std::string(in.name) + "' is not modelled");
+  const bool to_lds = in.op == Op::kGlobalLoadLds1;
   const auto& o = in.operands;
-  const GcnOperand& address = access.store ? o[0] : o[1];
+  const GcnOperand& address = access.store || to_lds ? o[0] : o[1];
   const GcnOperand& data = access.store ? o[1] : o[0];
-  const GcnOperand& scalar = o[2];
+  const GcnOperand& scalar = o[to_lds ? 1 : 2];
   if (exec_ == kNoLanes) return true;
   Value whole, sum;
   if (scalar.kind == OperandKind::kOff) {
@@ -266,6 +317,7 @@ bool WaveMachine::ExecGlobal(const GcnInst& in) {
     IssueVector(nullptr);
     return true;
   }
+  if (to_lds) return LoadToLds(a, in.offset);
   if (!LoadWords(a, kAllLanes, access.bytes, access.is_signed, data)) return false;
   IssueVector(&data);
   return true;
@@ -373,7 +425,6 @@ bool WaveMachine::LdsExchange(const GcnInst& in) {
     for (int l = 0; l < space_.lanes(); ++l)
       source[l] = l - l % kWaveLanes + static_cast<int>((space_.array(address.array)[l] + address.constant + in.offset) >> 2 & 63);
   } else {
-    if (in.is_swizzle) return Unmodelled64();
     for (int l = 0; l < space_.lanes(); ++l) {
       const int lane = l & 31;
       const int from = (in.offset & 0x8000) != 0 ? (lane & ~3) | (in.offset >> (2 * (lane & 3)) & 3)

@@ -158,7 +158,11 @@ TEST_F(ParserTest, ComparisonsAndMatrixNames) {
   ASSERT_TRUE(ParseMfma("v_mfma_f32_16x16x16f16", &shape));
   EXPECT_EQ(shape.m, 16);
   EXPECT_EQ(shape.a, Type::kF16);
-  EXPECT_FALSE(ParseMfma("v_mfma_f32_32x32x4_2b_f16", &shape));
+  EXPECT_EQ(shape.blocks, 0);
+  ASSERT_TRUE(ParseMfma("v_mfma_f32_4x4x4_16b_f16", &shape));
+  EXPECT_EQ(shape.blocks, 16);
+  EXPECT_EQ(shape.k, 4);
+  EXPECT_FALSE(ParseMfma("v_mfma_f32_32x32x4_3b_f16", &shape));
   EXPECT_FALSE(ParseMfma("v_mfma_f64_16x16x4_f64", &shape));
 }
 
@@ -179,7 +183,10 @@ TEST_F(ParserTest, PreloadedArgumentsStartBehindTheAlignment) {
 TEST_F(ParserTest, WhatIsNotModelledIsKeptByName) {
   EXPECT_EQ(One("v_frobnicate_b32 v1, v2").op, Op::kUnknown);
   EXPECT_EQ(One("s_add_u32 s0, s0, symbol").op, Op::kUnknown);
-  EXPECT_EQ(One("buffer_load_dword v1, s[0:3], 0 offen lds").op, Op::kUnknown);
+  EXPECT_EQ(One("buffer_load_dword v1, s[0:3], 0 offen lds").op, Op::kBufferLoadLds1);
+  EXPECT_EQ(One("global_load_lds_dword v[2:3], off").op, Op::kGlobalLoadLds1);
+  EXPECT_EQ(One("global_load_lds_ushort v[2:3], off").op, Op::kUnknown);
+  EXPECT_THAT(ErrorOf("buffer_load_dwordx2 v[2:3], v1, s[0:3], 0 offen lds"), HasSubstr("LDS as destination"));
   EXPECT_TRUE(One("v_mov_b32_e32 v1, v2 frob:3").has_unknown_modifier);
   // Data among instructions may be any instruction.
   EXPECT_EQ(One(".long 0xbf800000").op, Op::kSEndpgm);  // before the first instruction nothing runs into it
@@ -229,6 +236,16 @@ TEST_F(ParserTest, RegisterFilesAlignmentAndModifiersOfOtherEncodings) {
   for (const char* line : {"v_cndmask_b32_e64 v0, -v1, |v2|, s[4:5]", "v_readlane_b32 s0, v1, s2", "v_accvgpr_write_b32 a0, s1", "v_mfma_f32_16x16x4_f32 a[0:3], v4, v5, a[0:3]",
                            "v_fmamk_f32 v0, v1, 0x3fb8aa3b, v2", "ds_write_b64 v1, a[2:3]", "s_load_dword s4, s[0:1], s2 offset:0x10"})
     EXPECT_EQ(ErrorOf(line), "") << line;
+}
+
+TEST_F(ParserTest, SwizzlesByName) {
+  EXPECT_EQ(One("ds_swizzle_b32 v1, v2 offset:swizzle(QUAD_PERM,1,0,3,2)").offset, 0x80b1);
+  EXPECT_EQ(One("ds_swizzle_b32 v1, v2 offset:swizzle(SWAP,16)").offset, 0x401f);
+  EXPECT_EQ(One("ds_swizzle_b32 v1, v2 offset:swizzle(REVERSE, 8)").offset, 0x1c1f);
+  EXPECT_EQ(One("ds_swizzle_b32 v1, v2 offset:swizzle(BROADCAST,32,5)").offset, 0x00a0);
+  EXPECT_EQ(One("ds_swizzle_b32 v1, v2 offset:swizzle(BITMASK_PERM, \"01pip\")").offset, 0x0907);
+  for (const char* bad : {"swizzle(QUAD_PERM,1,0,3)", "swizzle(SWAP,3)", "swizzle(SWAP,32)", "swizzle(BITMASK_PERM,\"01pi\")", "swizzle()"})
+    EXPECT_NE(ErrorOf(std::string("ds_swizzle_b32 v1, v2 offset:") + bad), "") << bad;
 }
 
 TEST_F(ParserTest, SelectionOfPartsMakesAnInstructionSdwa) {
