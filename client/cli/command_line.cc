@@ -474,6 +474,7 @@ ParsedCommandLine Finish(CLI::App* app, Builder* b) {
   line.command = b->commands.at(Chosen(*app));
   const char* server = std::getenv("SAMEBITS_SERVER");
   if (line.command == Command::kCiCheck && line.server.empty() && server == nullptr) line.local = true;
+  if (line.command == Command::kHealInstructionMix && line.server.empty()) line.local = true;
   if (line.server.empty() && server != nullptr) line.server = server;
   if (!b->format.empty()) line.format = b->format == "json" ? Format::kJson : Format::kHuman;
   for (auto& [flags, spec] : {std::pair{&b->common, &line.launch}, std::pair{&b->sides[0], &line.side_launch[0]},

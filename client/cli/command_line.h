@@ -102,7 +102,8 @@ struct HealOptions {
   double budget = 0;
   std::vector<int> batches, contexts;
   int rounds = 0, warmup_steps = 0, steps = 0;
-  std::vector<std::string> files;  // of instruction-mix
+  std::vector<std::string> files, engine;  // of instruction-mix; configurations, or "all"
+  std::string shape = "qwen3-8b";
   std::string target, match, group;
   bool all_kernels = false;
 };

@@ -18,25 +18,30 @@ void AddList(CLI::App* sub, const char* name, std::vector<Value>& value, const c
   sub->add_option(name, value, what)->type_name("LIST")->delimiter(',')->allow_extra_args(false);
 }
 
-// What all of them take.
-CLI::App* AddJob(CLI::App* heal, Builder* b, Command command, const char* name, const char* summary, const char* help) {
-  HealOptions& o = b->line.heal;
-  CLI::App* sub = AddCommand(heal, b, command, name, summary, std::string(help) + "\n\n" + kHealRunHelp);
-  AddCommonOptions(sub, b);
+// What all of them take, of files and of a server's jobs.
+void AddRun(CLI::App* sub, Builder* b) {
   sub->add_flag_callback("--json", [b] { b->format = "json"; }, "As --format json");
-  Add(sub, "--model", o.model, "MODEL", "synthetic:NAME[:SEED]; with --local a path; else a worker's model")->required();
-  Add(sub, "--device", o.device, "DEVICE", "Where to run: cpu, cuda; with --local cpu (default) or cuda:N");
-  Add(sub, "--output", o.output, "DIR", "Also write result.json, table.txt and figure.svg there");
-  Add(sub, "--resume", o.journal, "FILE", "With --local: keep finished parts there, and go on from them");
+  Add(sub, "--output", b->line.heal.output, "DIR", "Also write result.json, table.txt and figure.svg there");
   const auto run = [&](const char* option, auto& value, const char* type, const char* what) {
     Add(sub, option, value, type, what)->group("Run");
   };
-  run("--slots", o.slots, "N", "Sequences side by side; default 32");
-  run("--rows", o.rows, "N", "Most rows of one pass; default 512");
   run("--priority", b->line.job.priority, "N", "Higher goes first, -100 to 100");
   run("--deadline", b->line.job.deadline_seconds, "SECONDS", "Longest time until the result; default a day");
   run("--request-id", b->line.job.request_id, "ID", "The same id and request give the same job");
   sub->add_flag("--no-wait", b->line.job.no_wait, "Print the job's name and do not wait for it")->group("Run");
+}
+
+// What those take that ask for a model.
+CLI::App* AddJob(CLI::App* heal, Builder* b, Command command, const char* name, const char* summary, const char* help) {
+  HealOptions& o = b->line.heal;
+  CLI::App* sub = AddCommand(heal, b, command, name, summary, std::string(help) + "\n\n" + kHealRunHelp);
+  AddCommonOptions(sub, b);
+  Add(sub, "--model", o.model, "MODEL", "synthetic:NAME[:SEED]; with --local a path; else a worker's model")->required();
+  Add(sub, "--device", o.device, "DEVICE", "Where to run: cpu, cuda; with --local cpu (default) or cuda:N");
+  Add(sub, "--resume", o.journal, "FILE", "With --local: keep finished parts there, and go on from them");
+  Add(sub, "--slots", o.slots, "N", "Sequences side by side; default 32")->group("Run");
+  Add(sub, "--rows", o.rows, "N", "Most rows of one pass; default 512")->group("Run");
+  AddRun(sub, b);
   return sub;
 }
 
@@ -99,14 +104,17 @@ void AddInstructionMix(CLI::App* heal, Builder* b) {
   HealOptions& o = b->line.heal;
   CLI::App* sub = AddCommand(heal, b, Command::kHealInstructionMix, "instruction-mix",
                              "Which machine instructions kernels consist of", kHealInstructionMixHelp);
-  AddChoice(sub, "--format", &b->format, {"human", "json"}, "Form of the answer");
-  sub->add_flag_callback("--json", [b] { b->format = "json"; }, "As --format json");
-  Add(sub, "files", o.files, "FILE", "Machine code, or a disassembler's text")->required();
-  Add(sub, "--target", o.target, "TARGET", "Only code for it: sm_90, gfx942");
+  AddCommonOptions(sub, b);
+  AddRun(sub, b);
+  Add(sub, "files", o.files, "FILE", "Machine code, or a disassembler's text");
+  AddList(sub, "--engine", o.engine, "In place of files: our own engine's kernels for these configurations, or all");
+  Add(sub, "--shape", o.shape, "NAME", "With --engine: a model's published shape")->capture_default_str();
+  Add(sub, "--target,--arch", o.target, "TARGET", "Only code for it: sm_90, gfx942; with --engine what is compiled for, default sm_90");
+  Add(sub, "--device", o.device, "DEVICE", "With --server: cpu, cuda, workers/a/devices/0; default: any with the tools");
   Add(sub, "--match", o.match, "REGEX", "Only kernels with a match in their name, mangled or readable");
   Add(sub, "--group", o.group, "REGEX", "A row for each first group (or match) of it in names; default: for each kernel");
   sub->add_flag("--kernels", o.all_kernels, "With JSON: also every kernel's counts");
-  AddThreads(sub, "--jobs", &b->line.jobs, "Disassemblers at a time; default: one per core");
+  AddThreads(sub, "--jobs", &b->line.jobs, "Without --server: disassemblers at a time; default: one per core");
 }
 
 }  // namespace

@@ -1,11 +1,7 @@
 // The commands `heal evaluate` to `heal serve-cost`, in this process or on a worker of a server.
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <filesystem>
 #include <memory>
-#include <system_error>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,7 +9,7 @@
 #include "client/cli/heal_journal.h"
 #include "client/cli/heal_report.h"
 #include "client/cli/heal_request.h"
-#include "client/cli/job_connection.h"
+#include "client/cli/heal_run.h"
 #include "client/cli/job_report.h"
 #include "client/cli/progress.h"
 #include "client/render/heal_figures.h"
@@ -26,7 +22,6 @@ namespace samebits::cli {
 namespace {
 
 using v1::NumericsResult;
-using v1::Operation;
 
 class LocalEvents : public heal::JobEvents {
  public:
@@ -69,30 +64,14 @@ absl::StatusOr<NumericsResult> RunLocally(const CommandLine& line, const v1::Num
   return result;
 }
 
-// Before a job that may take hours: the folder that its result goes to exists and takes files.
-absl::Status PrepareOutput(const CommandLine& line) {
-  const std::string& folder = line.heal.output;
-  if (folder.empty() || line.job.no_wait) return absl::OkStatus();
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!error && access(folder.c_str(), W_OK | X_OK) != 0) error = std::error_code(errno, std::generic_category());
-  if (!error) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--output ", folder, ": ", error.message(), "; give a folder that can be written to"));
-}
-
 // What --output asks for; nothing without it.
 absl::Status WriteFiles(const CommandLine& line, const NumericsResult& result) {
-  if (line.heal.output.empty()) return absl::OkStatus();
-  if (absl::Status status = PrepareOutput(line); !status.ok()) return status;
-  const std::filesystem::path folder = line.heal.output;
   std::vector<std::pair<std::string, std::string>> files;
   if (const auto read = proto::ResultFromProto(result); read.ok())
     files.emplace_back("figure.svg", render::HealFigure(*read));
   files.emplace_back("result.json", JsonMessage(result) + "\n");
   files.emplace_back("table.txt", HumanNumerics(result, {Style(false), 200}));
-  for (const auto& [name, text] : files)
-    if (absl::Status status = WriteFile((folder / name).string(), text); !status.ok()) return status;
-  return absl::OkStatus();
+  return WriteOutput(line, files);
 }
 
 ExitCode Show(const CommandLine& line, const NumericsResult& result) {
@@ -105,22 +84,6 @@ ExitCode Show(const CommandLine& line, const NumericsResult& result) {
   return written.ok() ? ExitCode::kEquivalent : ReportError(line, written);
 }
 
-ExitCode RunOnServer(const CommandLine& line, const v1::NumericsRequest& request) {
-  const absl::StatusOr<std::unique_ptr<client::JobClient>> client = ConnectJobClient(line);
-  if (!client.ok()) return ReportError(line, client.status());
-  absl::StatusOr<Operation> operation = (*client)->SubmitNumerics(request);
-  if (!operation.ok()) return ReportError(line, operation.status());
-  if (line.job.no_wait) {
-    PrintLine(FormatOf(line) == Format::kJson ? JsonMessage(*operation) : operation->name());
-    return ExitCode::kEquivalent;
-  }
-  operation = WatchWithProgress(line, **client, operation->name(), "parts");
-  if (!operation.ok()) return ReportError(line, operation.status());
-  if (operation->has_numerics()) return Show(line, operation->numerics());
-  return ReportError(line, absl::Status(static_cast<absl::StatusCode>(operation->error().code()),
-                                        absl::StrCat(operation->name(), ": ", operation->error().message())));
-}
-
 }  // namespace
 
 ExitCode RunHeal(const CommandLine& line) {
@@ -129,9 +92,13 @@ ExitCode RunHeal(const CommandLine& line) {
   const absl::StatusOr<v1::NumericsRequest> request = MakeHealRequest(line);
   if (!request.ok()) return ReportError(line, request.status());
   if (absl::Status status = PrepareOutput(line); !status.ok()) return ReportError(line, status);
-  if (!line.local) return RunOnServer(line, *request);
-  const absl::StatusOr<NumericsResult> result = RunLocally(line, *request);
-  return result.ok() ? Show(line, *result) : ReportError(line, result.status());
+  if (line.local) {
+    const absl::StatusOr<NumericsResult> result = RunLocally(line, *request);
+    return result.ok() ? Show(line, *result) : ReportError(line, result.status());
+  }
+  const absl::StatusOr<std::optional<NumericsResult>> result = RunOnServer(line, *request);
+  if (!result.ok()) return ReportError(line, result.status());
+  return result->has_value() ? Show(line, **result) : ExitCode::kEquivalent;
 }
 
 }  // namespace samebits::cli

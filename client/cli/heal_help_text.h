@@ -69,11 +69,14 @@ inline constexpr char kHealInstructionMixHelp[] =
     R"(Examples:
   samebits heal instruction-mix kernel.cubin
   samebits heal instruction-mix libcublasLt.so --target sm_90 --match 'gemm.*f16' --group '^[a-z0-9]+' --json
+  samebits heal instruction-mix --engine bf16,heal+ --shape qwen3-8b --arch sm_90
+  samebits heal instruction-mix --server 127.0.0.1:7433 kernel.cubin --output mix
 
 Counts the instructions of each kernel as they stand in its code: tensor, half, single, special, double, conversions. A
 file is a cubin, fatbin, library, AMD code object, or what cuobjdump -sass, nvdisasm or llvm-objdump -d printed; machine
-code needs these programs. Runs in this process.
-Exit codes: 0 done; 2 usage or input error, no such program, or nothing matches.)";
+code needs these programs, and --engine NVRTC and nvdisasm. Runs in this process, whatever SAMEBITS_SERVER says; with
+--server on a worker that has the programs (samebits fleet), which goes on elsewhere where the worker dies.
+Exit codes: 0 done; 2 usage or input error, no such program, or nothing matches; 4 failure of the server or the worker.)";
 
 }  // namespace samebits::cli
 

@@ -141,6 +141,8 @@ std::string Report(const heal::ServeCostResult& r, const Style& style) {
   return out;
 }
 
+std::string Report(const heal::MixReport& r, const Style&) { return heal::MixTable(heal::RowsOf(r)); }
+
 }  // namespace
 
 std::string HumanNumerics(const heal::JobResult& result, const Layout& layout) {
@@ -149,7 +151,9 @@ std::string HumanNumerics(const heal::JobResult& result, const Layout& layout) {
 
 std::string HumanNumerics(const v1::NumericsResult& result, const Layout& layout) {
   const absl::StatusOr<heal::JobResult> read = proto::ResultFromProto(result);
-  const std::string head = absl::StrCat("model ", OneLine(result.model()), " on ", OneLine(result.engine()), "\n");
+  const std::string engine = OneLine(result.engine());
+  const std::string head = result.model().empty() ? absl::StrCat("read with ", engine, "\n")
+                                                  : absl::StrCat("model ", OneLine(result.model()), " on ", engine, "\n");
   return head + (read.ok() ? HumanNumerics(*read, layout) : absl::StrCat(std::string(read.status().message()), "\n"));
 }
 

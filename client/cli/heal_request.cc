@@ -1,6 +1,10 @@
 #include "client/cli/heal_request.h"
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -11,6 +15,8 @@
 #include "absl/time/time.h"
 #include "client/cli/job_connection.h"
 #include "core/heal/jobs/prompt_file.h"
+#include "proto/convert/convert.h"
+#include "proto/convert/numerics/instruction_mix.h"
 #include "proto/convert/numerics/numerics.h"
 
 namespace samebits::cli {
@@ -34,6 +40,24 @@ absl::Status ReadPrompts(const HealOptions& o, v1::NumericsPromptSet* out) {
   return absl::OkStatus();
 }
 
+absl::Status ReadCode(const std::vector<std::string>& paths, v1::CodeFiles* out) {
+  uint64_t bytes = 0;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) return absl::InvalidArgumentError(absl::StrCat(path, " is a folder: name its files"));
+    std::ifstream in(path, std::ios::binary);
+    if (!in) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
+    if (const uint64_t size = std::filesystem::file_size(path, error); !error) bytes += size;
+    if (bytes > proto::kMostCodeBytes)
+      return absl::InvalidArgumentError(absl::StrCat(path, ": with it the files have more than ", proto::kMostCodeBytes >> 20,
+                                                     " MiB, which a server does not take; count them here, without --server"));
+    v1::CodeFile* file = out->add_files();
+    proto::SetText(path, file->mutable_name());
+    file->set_content(std::string(std::istreambuf_iterator<char>(in), {}));
+  }
+  return absl::OkStatus();
+}
+
 // COUNTxLENGTH[:SEED]
 absl::Status ParseSynthetic(const std::string& text, v1::SyntheticPrompts* out) {
   const std::vector<std::string> parts = absl::StrSplit(text, ':');
@@ -50,6 +74,19 @@ absl::Status ParseSynthetic(const std::string& text, v1::SyntheticPrompts* out) 
   return absl::OkStatus();
 }
 
+// Where and how a server has it done.
+void FillPlace(const CommandLine& line, v1::NumericsRun* run) {
+  if (line.local) return;
+  run->set_device(line.heal.device);
+  run->set_priority(line.job.priority);
+  if (line.job.deadline_seconds > 0) {
+    const int64_t nanos = absl::ToInt64Nanoseconds(absl::Seconds(line.job.deadline_seconds));
+    run->mutable_timeout()->set_seconds(nanos / 1'000'000'000);
+    run->mutable_timeout()->set_nanos(static_cast<int32_t>(nanos % 1'000'000'000));
+  }
+  run->set_request_id(line.job.request_id.empty() ? NewRequestId() : line.job.request_id);
+}
+
 absl::Status FillRun(const CommandLine& line, v1::NumericsRun* run) {
   const HealOptions& o = line.heal;
   run->set_model(o.model);
@@ -63,15 +100,7 @@ absl::Status FillRun(const CommandLine& line, v1::NumericsRun* run) {
   } else if (line.command != Command::kHealServeCost) {
     return absl::InvalidArgumentError("no prompts; give --prompts FILE or --synthetic-prompts COUNTxLENGTH");
   }
-  if (line.local) return absl::OkStatus();
-  run->set_device(o.device);
-  run->set_priority(line.job.priority);
-  if (line.job.deadline_seconds > 0) {
-    const int64_t nanos = absl::ToInt64Nanoseconds(absl::Seconds(line.job.deadline_seconds));
-    run->mutable_timeout()->set_seconds(nanos / 1'000'000'000);
-    run->mutable_timeout()->set_nanos(static_cast<int32_t>(nanos % 1'000'000'000));
-  }
-  run->set_request_id(line.job.request_id.empty() ? NewRequestId() : line.job.request_id);
+  FillPlace(line, run);
   return absl::OkStatus();
 }
 
@@ -190,6 +219,24 @@ absl::StatusOr<v1::NumericsRequest> MakeHealRequest(const CommandLine& line) {
   v1::NumericsRequest request;
   if (absl::Status status = FillJob(line, &request); !status.ok()) return status;
   if (absl::Status status = FillRun(line, proto::MutableRunOf(&request)); !status.ok()) return status;
+  return request;
+}
+
+absl::StatusOr<v1::NumericsRequest> MakeMixRequest(const CommandLine& line) {
+  const HealOptions& o = line.heal;
+  v1::NumericsRequest request;
+  v1::MeasureInstructionMixRequest* mix = request.mutable_instruction_mix();
+  FillPlace(line, mix->mutable_run());
+  mix->set_target(o.target);
+  mix->set_match(o.match);
+  if (o.engine.empty()) {
+    if (absl::Status status = ReadCode(o.files, mix->mutable_code_files()); !status.ok()) return status;
+    return request;
+  }
+  mix->mutable_run()->set_model(absl::StrCat("synthetic:", o.shape));
+  v1::EngineKernels* kernels = mix->mutable_engine_kernels();
+  if (o.engine != std::vector<std::string>{"all"})
+    for (const std::string& text : WithTheirLayers(o.engine)) kernels->add_configurations(text);
   return request;
 }
 

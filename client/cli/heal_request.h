@@ -11,6 +11,9 @@ namespace samebits::cli {
 // file's line; NOT_FOUND for a file that is not there.
 absl::StatusOr<v1::NumericsRequest> MakeHealRequest(const CommandLine& line);
 
+// The request of `heal instruction-mix`; reads the files.
+absl::StatusOr<v1::NumericsRequest> MakeMixRequest(const CommandLine& line);
+
 }  // namespace samebits::cli
 
 #endif  // SAMEBITS_CLIENT_CLI_HEAL_REQUEST_H_

@@ -178,6 +178,8 @@ std::string HumanWorker(const v1::Worker& worker, const Layout& layout) {
                                  worker.runs_numerics() ? "" : "  runs no numerics", "  ",
                                  layout.style.Dim(absl::StrCat("version ", OneLine(worker.version()))), "\n");
   if (!worker.models().empty()) absl::StrAppend(&out, "    models: ", OneLine(absl::StrJoin(worker.models(), " ")), "\n");
+  if (!worker.instruction_sources().empty())
+    absl::StrAppend(&out, "    counts instructions of: ", OneLine(absl::StrJoin(worker.instruction_sources(), " ")), "\n");
   for (const v1::Device& device : worker.devices()) {
     absl::StrAppend(&out, "    ", device.index(), "  ", DeviceText(device));
     if (device.multiprocessors() != 0) absl::StrAppend(&out, ", ", device.multiprocessors(), " SMs");

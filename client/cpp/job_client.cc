@@ -112,6 +112,8 @@ absl::StatusOr<v1::Operation> GrpcJobClient::SubmitNumerics(const v1::NumericsRe
       return call(&Stub::ChooseSkipPolicy, request.policy());
     case v1::NumericsRequest::kServeCost:
       return call(&Stub::MeasureServingCost, request.serve_cost());
+    case v1::NumericsRequest::kInstructionMix:
+      return call(&Stub::MeasureInstructionMix, request.instruction_mix());
     case v1::NumericsRequest::JOB_NOT_SET:
       break;
   }

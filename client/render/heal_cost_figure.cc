@@ -136,6 +136,7 @@ struct Draw {
   std::string operator()(const heal::QkvResult& result) const { return QkvFigure(result); }
   std::string operator()(const heal::PolicyResult& result) const { return PolicyFigure(result); }
   std::string operator()(const heal::ServeCostResult& result) const { return ServeCostFigure(result); }
+  std::string operator()(const heal::MixReport& result) const { return InstructionMixFigure(heal::RowsOf(result)); }
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 // the plot; a result without anything to draw gives a document that says so.
 
 #include <string>
+#include <vector>
 
 #include "core/heal/jobs/result.h"
 
@@ -32,6 +33,9 @@ std::string PolicyFigure(const heal::PolicyResult& result);
 
 // Overhead in time per output token, bars by configuration for each context and batch.
 std::string ServeCostFigure(const heal::ServeCostResult& result);
+
+// Classes of instructions as parts of all of a row's, a bar for each row.
+std::string InstructionMixFigure(const std::vector<heal::MixRow>& rows);
 
 std::string HealFigure(const heal::JobResult& result);
 

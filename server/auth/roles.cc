@@ -43,6 +43,7 @@ Role LeastRole(Method method) {
     case Method::kMeasureQkv:
     case Method::kChooseSkipPolicy:
     case Method::kMeasureServingCost:
+    case Method::kMeasureInstructionMix:
       return Role::kSubmitter;
     case Method::kCreateWorkerSession:
     case Method::kUpdateWorkerSession:

@@ -26,7 +26,7 @@ constexpr const char* kMethodNames[kMethods] = {
     "ImportArchProfile", "GetArchProfile", "ListArchProfiles", "ExportArchProfile", "DeleteArchProfile", "DescribeGemm",
     "EmulateGemm", "ReportBatchInvariance", "CompareArchProfiles",
     "EvaluateReproducibility", "AttributeErrors", "DecomposeErrors", "SweepSignificand", "MeasureQkv",
-    "ChooseSkipPolicy", "MeasureServingCost", "CountInstructions",
+    "ChooseSkipPolicy", "MeasureServingCost", "CountInstructions", "MeasureInstructionMix",
 };
 constexpr const char* kSourceNames[kSignatureSources] = {"memory", "coalesced", "store", "computed"};
 constexpr const char* kStageNames[] = {"queue", "parse", "execute", "map", "explain"};

@@ -35,9 +35,9 @@ enum class Method : uint8_t {
   kImportArchProfile, kGetArchProfile, kListArchProfiles, kExportArchProfile, kDeleteArchProfile, kDescribeGemm,
   kEmulateGemm, kReportBatchInvariance, kCompareArchProfiles,
   kEvaluateReproducibility, kAttributeErrors, kDecomposeErrors, kSweepSignificand, kMeasureQkv, kChooseSkipPolicy,
-  kMeasureServingCost, kCountInstructions,
+  kMeasureServingCost, kCountInstructions, kMeasureInstructionMix,
 };
-inline constexpr int kMethods = 44;
+inline constexpr int kMethods = 45;
 std::string_view MethodName(Method method);  // "CompareKernels"
 
 // Where a signature came from.

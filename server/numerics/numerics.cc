@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "core/heal/model/checkpoint.h"
+#include "proto/convert/numerics/instruction_mix.h"
 #include "proto/convert/numerics/numerics.h"
 #include "samebits/worker/v1/worker_sessions.pb.h"
 #include "server/registry/digest.h"
@@ -18,6 +19,7 @@ namespace {
 using v1::NumericsRequest;
 
 constexpr char kSynthetic[] = "synthetic";
+constexpr char kMixPrefix[] = "instruction-mix:", kAnyDevice[] = "any";  // no model has such a name
 constexpr absl::Duration kDefaultTimeout = absl::Hours(24), kLongestTimeout = absl::Hours(24 * 30);
 constexpr int kMostPriority = 100;
 constexpr size_t kLongestName = 256;
@@ -33,6 +35,7 @@ absl::Status AsInvalidField(const absl::Status& status) {
 
 // Synthetic models are known here, and so is all that could be wrong with a job of them.
 absl::Status CheckModel(const NumericsRequest& request) {
+  if (request.has_instruction_mix()) return absl::OkStatus();
   const std::string& model = proto::RunOf(request)->model();
   if (model.starts_with(absl::StrCat(kSynthetic, ":"))) {
     const auto checkpoint = heal::OpenCheckpoint(model);  // no file is read, and no weight made
@@ -65,9 +68,8 @@ absl::Status NoDevice(const std::string& target, const std::string& why) {
   return WithDetail(absl::FailedPreconditionError(why), "NO_DEVICE", {{"target", target}});
 }
 
-absl::StatusOr<std::string> ChooseTarget(const v1::NumericsRun& run, const std::vector<storage::WorkerRecord>& workers) {
-  const bool synthetic = run.model().starts_with(absl::StrCat(kSynthetic, ":"));
-  const std::string model = synthetic ? kSynthetic : run.model();
+// All that any device of a worker can be asked for by.
+std::vector<std::string> Offered(const std::vector<storage::WorkerRecord>& workers) {
   std::vector<std::string> offered;
   for (const storage::WorkerRecord& worker : workers) {
     worker::v1::CreateWorkerSessionRequest about;
@@ -76,6 +78,30 @@ absl::StatusOr<std::string> ChooseTarget(const v1::NumericsRun& run, const std::
     for (const v1::Device& device : about.devices())
       for (std::string& target : NumericsTargetsOf(about, device)) offered.push_back(std::move(target));
   }
+  return offered;
+}
+
+// Where an instruction mix goes. Any device of a worker that has the tools does.
+absl::StatusOr<std::string> ChooseMixTarget(const v1::MeasureInstructionMixRequest& request, const std::vector<std::string>& offered) {
+  const std::string source = proto::InstructionSourceOf(request), &device = request.run().device();
+  std::string target = absl::StrCat(kMixPrefix, source, "@", device.empty() ? kAnyDevice : device);
+  if (std::find(offered.begin(), offered.end(), target) != offered.end()) return target;
+  const std::string remedy =
+      source == "text" ? "start samebits-worker"
+      : source == "engine"
+          ? "start samebits-worker where NVRTC and nvdisasm are (both come with the CUDA toolkit; pip install nvidia-cuda-nvrtc triton)"
+          : "start samebits-worker where cuobjdump and nvdisasm (CUDA toolkit, or pip install triton), for AMD code llvm-objdump, are on PATH, "
+            "or disassemble it and send the text";
+  return NoDevice(target, absl::StrCat("no worker that counts instructions of ", source == "engine" ? "our own engine" : source,
+                                       device.empty() ? "" : absl::StrCat(" on ", device), " has registered; ", remedy, ", see samebits fleet"));
+}
+
+absl::StatusOr<std::string> ChooseTarget(const NumericsRequest& request, const std::vector<storage::WorkerRecord>& workers) {
+  const std::vector<std::string> offered = Offered(workers);
+  if (request.has_instruction_mix()) return ChooseMixTarget(request.instruction_mix(), offered);
+  const v1::NumericsRun& run = *proto::RunOf(request);
+  const bool synthetic = run.model().starts_with(absl::StrCat(kSynthetic, ":"));
+  const std::string model = synthetic ? kSynthetic : run.model();
   const auto is_offered = [&](const std::string& target) {
     return std::find(offered.begin(), offered.end(), target) != offered.end();
   };
@@ -143,6 +169,10 @@ std::vector<std::string> NumericsTargetsOf(const worker::v1::CreateWorkerSession
   models.insert(models.end(), worker.models().begin(), worker.models().end());
   for (const std::string& model : models)
     for (const std::string& base : TargetsOf(worker.worker(), device)) targets.push_back(absl::StrCat(model, "@", base));
+  std::vector<std::string> bases = TargetsOf(worker.worker(), device);
+  bases.push_back(kAnyDevice);
+  for (const std::string& source : proto::InstructionSourcesMet({worker.instruction_sources().begin(), worker.instruction_sources().end()}))
+    for (const std::string& base : bases) targets.push_back(absl::StrCat(kMixPrefix, source, "@", base));
   return targets;
 }
 
@@ -154,7 +184,7 @@ absl::StatusOr<Submission> MakeNumericsSubmission(const NumericsRequest& request
     if (!status.ok()) return status;
   const absl::StatusOr<absl::Duration> timeout = TimeoutOf(run);
   if (!timeout.ok()) return timeout.status();
-  absl::StatusOr<std::string> target = ChooseTarget(run, workers);
+  absl::StatusOr<std::string> target = ChooseTarget(request, workers);
   if (!target.ok()) return target.status();
   Submission submission;
   submission.kind = proto::MethodOf(request);

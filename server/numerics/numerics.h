@@ -30,7 +30,8 @@ bool IsNumericsKind(std::string_view kind);
 bool IsModelName(std::string_view name);
 
 // What the device of a worker can be asked for by: "MODEL@" before each of the device's targets (server/verify), for
-// "synthetic" and each model of the worker. None where it does not run numerics.
+// "synthetic" and each model of the worker; "instruction-mix:SOURCE@" before each of them and before "any", for what the
+// worker counts instructions of. None where it does not run numerics.
 std::vector<std::string> NumericsTargetsOf(const worker::v1::CreateWorkerSessionRequest& worker, const v1::Device& device);
 
 // The job that a request asks for. `workers`: those that registered. Errors: INVALID_FIELD, NO_DEVICE. What depends on

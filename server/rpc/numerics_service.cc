@@ -2,7 +2,7 @@
 #include <string>
 
 #include "core/heal/instruction_mix/disassembly.h"
-#include "proto/convert/convert.h"
+#include "proto/convert/numerics/instruction_mix.h"
 #include "samebits/v1/numerics_service.grpc.pb.h"
 #include "server/numerics/numerics.h"
 #include "server/registry/errors.h"
@@ -51,6 +51,10 @@ class NumericsService : public v1::NumericsService::CallbackService {
                                          Operation* response) override {
     return Submit(Method::kMeasureServingCost, context, *request, &NumericsRequest::mutable_serve_cost, response);
   }
+  ServerUnaryReactor* MeasureInstructionMix(CallbackServerContext* context,
+                                            const v1::MeasureInstructionMixRequest* request, Operation* response) override {
+    return Submit(Method::kMeasureInstructionMix, context, *request, &NumericsRequest::mutable_instruction_mix, response);
+  }
   ServerUnaryReactor* CountInstructions(CallbackServerContext* context, const v1::CountInstructionsRequest* request,
                                         v1::CountInstructionsResponse* response) override {
     return RunOnPool(rpc_, Method::kCountInstructions, context, [request, response](const Identity&) -> absl::Status {
@@ -60,27 +64,12 @@ class NumericsService : public v1::NumericsService::CallbackService {
       const absl::StatusOr<heal::DisassemblyMixes> mixes = heal::ReadDisassembly(text, "", filter);
       if (absl::IsInvalidArgument(mixes.status())) return InvalidField("text", std::string(mixes.status().message()));
       if (!mixes.ok()) return mixes.status();
-      for (const heal::KernelMix& kernel : mixes->kernels) Fill(kernel, response->add_kernels());
+      for (const heal::KernelMix& kernel : mixes->kernels) proto::ToMessage(kernel, response->add_kernels());
       return absl::OkStatus();
     });
   }
 
  private:
-  static void Fill(const heal::KernelMix& kernel, v1::CountInstructionsResponse::Kernel* out) {
-    proto::SetText(kernel.kernel, out->mutable_kernel());
-    proto::SetText(heal::ReadableName(kernel.kernel), out->mutable_readable_name());
-    out->set_target(kernel.target);
-    out->set_instructions(kernel.instructions);
-    out->set_arithmetic(kernel.Arithmetic());
-    out->set_conversions(kernel.Of(heal::InstructionClass::kConversion));
-    for (const auto& [key, count] : kernel.opcodes) {
-      v1::CountInstructionsResponse::Opcode* opcode = out->add_opcodes();
-      proto::SetText(key.first, opcode->mutable_opcode());
-      opcode->set_instruction_class(NameOf(key.second));
-      opcode->set_count(count);
-    }
-  }
-
   template <typename Request>
   ServerUnaryReactor* Submit(Method method, CallbackServerContext* context, const Request& request,
                              Request* (NumericsRequest::*place)(), Operation* response) {

@@ -113,6 +113,7 @@ void ToMessage(const storage::WorkerRecord& worker, bool online, v1::Worker* out
   out->set_runs_submitted_kernels(about.runs_submitted_kernels());
   out->set_runs_numerics(about.runs_numerics());
   out->mutable_models()->Swap(about.mutable_models());
+  out->mutable_instruction_sources()->Swap(about.mutable_instruction_sources());
   out->mutable_devices()->Swap(about.mutable_devices());
 }
 

@@ -17,7 +17,7 @@ using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
 
 constexpr size_t kLongestId = 64;
-constexpr int kMostDevices = 256, kMostReports = 1024, kMostModels = 32;
+constexpr int kMostDevices = 256, kMostReports = 1024, kMostModels = 32, kMostSources = 16;
 constexpr size_t kMostUnitBytes = 4 << 20;
 
 bool IsWorkerId(const std::string& id) {
@@ -87,6 +87,8 @@ class WorkerSessionsService : public wire::WorkerSessions::CallbackService {
         return LimitExceeded("max_worker_devices", kMostDevices, static_cast<uint64_t>(request->devices_size()));
       if (request->models_size() > kMostModels)
         return LimitExceeded("max_worker_models", kMostModels, static_cast<uint64_t>(request->models_size()));
+      if (request->instruction_sources_size() > kMostSources)
+        return LimitExceeded("max_instruction_sources", kMostSources, static_cast<uint64_t>(request->instruction_sources_size()));
       for (const std::string& model : request->models())
         if (!IsModelName(model) || model == "synthetic")
           return InvalidField("models", "must be 1 to 64 letters, digits, '-', '_' or '.', other than synthetic");

@@ -18,6 +18,10 @@ std::string Stem(const std::string& file) {
   return name.substr(0, name.find_first_of('.'));
 }
 
+class PrintedProgress : public MixEvents {
+  void OnProgress(int64_t, int64_t, const std::string& text) override { std::fprintf(stderr, "%s\n", text.c_str()); }
+};
+
 int Fail(const absl::Status& status) {
   std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return 1;
@@ -35,7 +39,7 @@ int Main(int argc, char** argv) {
       continue;
     }
     if (!word.starts_with("--")) {
-      request.files.push_back(word);
+      request.sources.push_back(FileSource(word));
       continue;
     }
     std::string* value = word == "--arch" ? &request.target : word == "--match" ? &request.match : word == "--group" ? &group
@@ -44,10 +48,10 @@ int Main(int argc, char** argv) {
     *value = argv[++i];
     command += *value == group || *value == request.match ? " '" + *value + "'" : " " + *value;
   }
-  request.on_progress = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
+  PrintedProgress events;
   const auto grouping = CompileGrouping(group);
   if (!grouping.ok()) return Fail(grouping.status());
-  const absl::StatusOr<MixReport> report = MeasureInstructionMix(request);
+  const absl::StatusOr<MixReport> report = MeasureInstructionMix(request, events);
   if (!report.ok()) return Fail(report.status());
   const std::vector<MixRow> rows = MakeRows(report->kernels, [&](const KernelMix& k) {
     const std::string name = (*grouping)(ReadableName(k.kernel));

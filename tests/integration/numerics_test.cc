@@ -170,6 +170,49 @@ TEST_F(NumericsTest, WorkersNameTheirModelsWell) {
   EXPECT_EQ(MetadataOf(Open(request, &session), "limit"), "max_worker_models");
 }
 
+TEST_F(NumericsTest, MachineCodeGoesOnlyToWorkersThatDisassemble) {
+  std::string cubin("\x7f" "ELF\x02\x01\x01", 7);
+  cubin.resize(64);
+  cubin[18] = '\xbe';
+  v1::MeasureInstructionMixRequest request;
+  request.mutable_code_files()->add_files()->set_name("k.cubin");
+  request.mutable_code_files()->mutable_files(0)->set_content(cubin);
+  const auto submit = [&]() -> absl::StatusOr<v1::Operation> {
+    grpc::ClientContext context;
+    v1::Operation operation;
+    const auto status = client::FromGrpcStatus(
+        v1::NumericsService::NewStub(Channel())->MeasureInstructionMix(&context, request, &operation));
+    if (!status.ok()) return status;
+    return operation;
+  };
+  worker::v1::WorkerSession session;
+  auto worker = Worker();
+  worker.add_instruction_sources("text");
+  ASSERT_TRUE(Open(worker, &session).ok());
+  const absl::Status refused = submit().status();
+  EXPECT_EQ(ReasonOf(refused), "NO_DEVICE");
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("nvdisasm"));
+  worker.add_instruction_sources("cubin");
+  ASSERT_TRUE(Open(worker, &session).ok());
+  const auto operation = submit();
+  ASSERT_TRUE(operation.ok()) << operation.status();
+  EXPECT_EQ(operation->method(), "MeasureInstructionMix");
+  EXPECT_EQ(operation->tasks(0).target(), "instruction-mix:cubin@any");
+  const auto leased = Update(Free(session.session()));
+  ASSERT_TRUE(leased.ok()) << leased.status();
+  ASSERT_EQ(leased->leased_size(), 1);
+  EXPECT_EQ(leased->leased(0).numerics().request().instruction_mix().code_files().files(0).content(), cubin);
+  request.mutable_run()->set_device("cuda");
+  EXPECT_EQ(ReasonOf(submit().status()), "NO_DEVICE");
+  request.mutable_run()->clear_device();
+  request.mutable_code_files()->mutable_files(0)->clear_content();
+  EXPECT_EQ(MetadataOf(submit().status(), "field"), "code_files.files.content");
+  request.mutable_engine_kernels();
+  EXPECT_EQ(MetadataOf(submit().status(), "field"), "run.model");
+  request.mutable_run()->set_model("synthetic:tiny");
+  EXPECT_EQ(ReasonOf(submit().status()), "NO_DEVICE") << "it compiles no kernels of ours";
+}
+
 TEST_F(NumericsTest, InstructionsAreCountedAtOnce) {
   std::ifstream file(SAMEBITS_SOURCE_DIR "/tests/unit/core/heal/instruction_mix/fixtures/cuobjdump_sm_80.txt");
   v1::CountInstructionsRequest request;

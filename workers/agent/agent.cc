@@ -85,6 +85,7 @@ absl::Status AgentImpl::OpenSession() {
   request.set_runs_submitted_kernels(config_.runs_submitted_kernels);
   request.set_runs_numerics(config_.runs_numerics);
   for (const auto& [name, path] : config_.models) request.add_models(name);
+  for (const std::string& source : config_.instruction_sources) request.add_instruction_sources(source);
   for (const DeviceHandle& device : config_.devices) SetDevice(device.info, request.add_devices());
   grpc::ClientContext context;
   if (!config_.token.empty()) context.AddMetadata("authorization", absl::StrCat("Bearer ", config_.token));

@@ -26,6 +26,7 @@ struct AgentConfig {
   ChildLimits limits;
   bool runs_numerics = false;
   std::map<std::string, std::string> models;  // path by the name that requests give: a folder, or a GGUF file
+  std::vector<std::string> instruction_sources;  // what instructions can be counted of (workers/heal/mix_task.h)
   NumericsLimits numerics_limits;
   absl::Duration retry_interval = absl::Seconds(1);  // between attempts to reach the server
 };

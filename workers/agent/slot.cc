@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "proto/convert/convert.h"
+#include "proto/convert/numerics/instruction_mix.h"
 #include "proto/convert/numerics/numerics.h"
 #include "workers/agent/device_message.h"
 
@@ -110,8 +111,15 @@ absl::Status Slot::RunNumerics(const Leased& lease, worker::v1::TaskResult* resu
   if (!config_.runs_numerics) return absl::UnavailableError("the worker's operator does not let it run numerics");
   const v1::NumericsRun* run = proto::RunOf(lease.numerics().request());
   if (run == nullptr) return absl::InvalidArgumentError("the request holds no job");
+  const v1::NumericsRequest& request = lease.numerics().request();
   std::string path;
-  if (!run->model().starts_with("synthetic:")) {
+  if (request.has_instruction_mix()) {
+    const std::string source = proto::InstructionSourceOf(request.instruction_mix());
+    const std::vector<std::string> met = proto::InstructionSourcesMet(config_.instruction_sources);
+    if (std::find(met.begin(), met.end(), source) == met.end())
+      return absl::UnavailableError(absl::StrCat("the worker cannot count instructions of ", source, ": it lacks the tools, or its operator "
+                                                 "does not let it disassemble"));
+  } else if (!run->model().starts_with("synthetic:")) {
     const auto at = config_.models.find(run->model());
     if (at == config_.models.end())
       return absl::UnavailableError(absl::StrCat("the worker has no model called '", run->model(), "'"));

@@ -24,6 +24,7 @@
 #include "workers/agent/enrol.h"
 #include "workers/executor/cpu/cpu_executor.h"
 #include "workers/executor/cuda/cuda_executor.h"
+#include "workers/heal/mix_task.h"
 
 namespace samebits::workers {
 namespace {
@@ -37,13 +38,14 @@ constexpr char kHelp[] =
 Takes tasks from the server until SIGINT or SIGTERM. Devices: the CPU (an interpreter of PTX, which refuses what it
 cannot compute to the bit), and the GPUs that the NVIDIA driver shows. Kernels that users submit run only with
 --allow-submitted-kernels, each task in a child process with limits of time and memory. Jobs of numerics (samebits heal)
-run no foreign code; they may use synthetic models, and those that --model names:
+run no foreign code; they may use synthetic models, those that --model names, and the disassemblers that are on PATH
+(samebits heal instruction-mix --server):
   samebits-worker --model smollm2=/models/smollm2)";
 
 struct Options {
   std::string server = "127.0.0.1:7433", id, tls_ca, tls_cert, tls_key, token_file, enrolment_file;
   std::vector<std::string> models;
-  bool no_numerics = false;
+  bool no_numerics = false, no_disassembly = false;
   bool token_over_plaintext = false, no_cpu = false, no_cuda = false, allow_submitted_kernels = false;
   int cpu_sm = 0, cpu_slots = 1;
   double launch_seconds = 60;
@@ -74,6 +76,7 @@ void AddOptions(CLI::App* app, Options* o) {
                   "safetensors, or a GGUF file, by the name that requests give it")
       ->type_name("NAME=PATH")->allow_extra_args(false);
   app->add_flag("--no-numerics", o->no_numerics, "Take no jobs of numerics");
+  app->add_flag("--no-disassembly", o->no_disassembly, "Run no disassembler over submitted machine code, and compile no kernels of ours");
   app->add_flag("--no-cpu", o->no_cpu, "Leave out the CPU");
   app->add_flag("--no-cuda", o->no_cuda, "Leave out NVIDIA GPUs");
   app->add_option("--cpu-sm", o->cpu_sm, "Architecture whose matrix units the CPU computes; default: each text's own")
@@ -132,6 +135,7 @@ AgentConfig ConfigOf(const Options& options) {
   config.limits.launch_timeout = absl::Seconds(options.launch_seconds);
   config.limits.memory_bytes = config.numerics_limits.memory_bytes = options.task_memory_mib << 20;
   config.runs_numerics = !options.no_numerics;
+  if (config.runs_numerics) config.instruction_sources = FindInstructionSources(!options.no_disassembly);
   return config;
 }
 

@@ -53,7 +53,8 @@ absl::Status CudaApi::Blas(cublasStatus_t status, const char* what) {
 }
 
 absl::StatusOr<std::shared_ptr<const NvrtcApi>> NvrtcApi::Load() {
-  const absl::StatusOr<void*> library = OpenSharedLibrary("SAMEBITS_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"});
+  const absl::StatusOr<void*> library = OpenSharedLibrary("SAMEBITS_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so",
+                                                                               "/usr/local/cuda/lib/libnvrtc.so"});
   if (!library.ok()) return library.status();
   auto api = std::make_shared<NvrtcApi>();
   const char* missing = nullptr;

@@ -50,7 +50,7 @@ struct CudaApi {
 struct NvrtcApi {
 #define SAMEBITS_NVRTC_FUNCTIONS(X)                                                                              \
   X(nvrtcCreateProgram) X(nvrtcCompileProgram) X(nvrtcDestroyProgram) X(nvrtcGetCUBINSize) X(nvrtcGetCUBIN)      \
-  X(nvrtcGetProgramLogSize) X(nvrtcGetProgramLog) X(nvrtcGetErrorString)
+  X(nvrtcGetProgramLogSize) X(nvrtcGetProgramLog) X(nvrtcGetErrorString) X(nvrtcVersion)
   SAMEBITS_NVRTC_FUNCTIONS(SAMEBITS_DECLARE)
 #undef SAMEBITS_DECLARE
 

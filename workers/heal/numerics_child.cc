@@ -12,6 +12,7 @@
 #include "core/heal/model/checkpoint.h"
 #include "proto/convert/numerics/numerics.h"
 #include "workers/heal/backend/backend.h"
+#include "workers/heal/mix_task.h"
 #include "workers/heal/numerics_task.h"
 #include "workers/runner/child_streams.h"
 #include "workers/runner/process.h"
@@ -49,6 +50,14 @@ class FrameEvents : public heal::JobEvents {
   absl::Time last_ = absl::InfinitePast();
 };
 
+absl::StatusOr<v1::NumericsResult> CountInstructions(const Leased& lease) {
+  FrameEvents events;
+  return RunMixTask(lease, {[&](uint64_t done, uint64_t total) {
+                              events.OnProgress(static_cast<int64_t>(done), static_cast<int64_t>(total), "");
+                            },
+                            [](const worker::v1::TaskUnit& unit) { Send(Frame::kUnit, unit.SerializeAsString()); }});
+}
+
 absl::StatusOr<v1::NumericsResult> Compute(const std::string& device, const std::string& path, const Leased& lease) {
   const v1::NumericsRequest& request = lease.numerics().request();
   const v1::NumericsRun* run = proto::RunOf(request);
@@ -77,7 +86,8 @@ int Run(const std::string& device, const std::string& path) {
   Leased lease;
   if (!ReadRequest(&bytes) || !lease.ParseFromString(bytes)) return 2;
   bytes.clear();
-  const absl::StatusOr<v1::NumericsResult> result = Compute(device, path, lease);
+  const absl::StatusOr<v1::NumericsResult> result =
+      lease.numerics().request().has_instruction_mix() ? CountInstructions(lease) : Compute(device, path, lease);
   if (!result.ok()) {
     SendError(result.status());
   } else {
@@ -94,9 +104,14 @@ int NumericsChildMain(int argc, char** argv) {
   uint64_t memory_bytes = 0;
   if (argc != 5 || !absl::SimpleAtoi(argv[3], &memory_bytes)) return 2;
   mallopt(M_ARENA_MAX, 2);  // arenas of many threads would use up the address space
-  Confine(std::string(argv[2]).starts_with("cpu"), memory_bytes);
+  const std::string device = argv[2];
+  if (device == kToolsDevice) {
+    ConfineWithTools(memory_bytes);
+  } else {
+    Confine(device.starts_with("cpu"), memory_bytes);
+  }
   try {
-    return Run(argv[2], argv[4]);
+    return Run(device, argv[4]);
   } catch (const std::bad_alloc&) {
     return kOutOfMemoryExit;
   }

@@ -1,9 +1,12 @@
 #include "workers/heal/numerics_task.h"
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/heal/instruction_mix/modules.h"
 #include "google/rpc/status.pb.h"
 #include "workers/runner/frames.h"
 #include "workers/runner/process.h"
@@ -97,9 +100,20 @@ absl::StatusOr<NumericsTaskResult> RunNumericsTask(const std::string& device, co
                                                    const Leased& lease, const NumericsLimits& limits,
                                                    absl::Time deadline, const std::atomic<bool>& cancelled,
                                                    const NumericsEvents& events) {
+  std::vector<std::string> tools;  // variables by which they are found as the worker found them
+  std::string on = device;
+  std::optional<heal::TemporaryFolder> folder;  // outlives the child, which may be killed
+  if (lease.numerics().request().has_instruction_mix()) {
+    absl::StatusOr<heal::TemporaryFolder> made = heal::TemporaryFolder::Make();
+    if (!made.ok()) return made.status();
+    folder.emplace(*std::move(made));
+    on = kToolsDevice;
+    tools = {"PATH", "HOME", "CUDA_HOME", "CUDA_PATH", "NVDISASM_PATH", "ROCM_PATH", "VIRTUAL_ENV",
+             absl::StrCat("TMPDIR=", folder->path())};
+  }
   Process process;
   absl::Status status =
-      process.Start(limits.program, {kNumericsChildCommand, device, absl::StrCat(limits.memory_bytes), model});
+      process.Start(limits.program, {kNumericsChildCommand, on, absl::StrCat(limits.memory_bytes), model}, tools);
   if (!status.ok()) return status;
   Task task(limits, events);
   if (status = task.Run(process, lease.SerializeAsString(), deadline, cancelled); !status.ok()) return status;

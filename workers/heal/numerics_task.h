@@ -25,7 +25,8 @@ struct NumericsEvents {
   std::function<void(worker::v1::TaskUnit unit)> on_unit;  // a finished part, to be kept
 };
 
-// Runs the lease's task on "cpu:..." or "cuda:N", all but the units that the lease brings. `model`: path of the weights
+// Runs the lease's task on "cpu:..." or "cuda:N" (an instruction mix: with tools, on no device), all but the units that
+// the lease brings. `model`: path of the weights
 // where the request names a model of this worker; empty for synthetic ones. Events come on the calling thread. Errors:
 // those of the job (INVALID_ARGUMENT, ...); RESOURCE_EXHAUSTED for memory; ABORTED where the process died or fell silent,
 // for another attempt, which goes on from the units, may end otherwise; CANCELLED soon after `cancelled` is set;
@@ -36,6 +37,9 @@ absl::StatusOr<worker::v1::NumericsTaskResult> RunNumericsTask(
 
 // The first argument by which a program knows that it is such a child.
 inline constexpr char kNumericsChildCommand[] = "run-numerics";
+
+// The device of tasks that compute nothing themselves but run tools.
+inline constexpr char kToolsDevice[] = "tools";
 
 // The child: device, memory limit and path of the model as arguments, the lease on standard input, frames on standard
 // output. Returns the exit code.

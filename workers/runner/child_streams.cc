@@ -14,6 +14,7 @@ namespace samebits::workers {
 namespace {
 
 constexpr size_t kLargestRequest = 512u << 20;
+constexpr rlim_t kLargestToolFile = 1u << 30, kMostToolSeconds = 3600;
 
 void Limit(int resource, rlim_t value) {
   const rlimit limit{value, value};
@@ -47,6 +48,14 @@ void SendError(const absl::Status& status) {
   message.set_code(static_cast<int>(status.code()));
   proto::SetText({status.message().data(), status.message().size()}, message.mutable_message());
   Send(Frame::kError, message.SerializeAsString());
+}
+
+void ConfineWithTools(uint64_t memory_bytes) {
+  Confine(/*is_cpu=*/false, memory_bytes);
+  Limit(RLIMIT_AS, memory_bytes);
+  Limit(RLIMIT_NOFILE, 256);
+  Limit(RLIMIT_FSIZE, kLargestToolFile);
+  Limit(RLIMIT_CPU, kMostToolSeconds);
 }
 
 void Confine(bool is_cpu, uint64_t memory_bytes) {

@@ -21,6 +21,8 @@ void SendError(const absl::Status& status);
 // What a task's process may not do; it dies with its parent. The CUDA driver maps far more address space than it uses,
 // and keeps files.
 void Confine(bool is_cpu, uint64_t memory_bytes);
+// The same for a task that runs tools, each of which has these limits too: memory, size of a file, time of the processor.
+void ConfineWithTools(uint64_t memory_bytes);
 
 }  // namespace samebits::workers
 

@@ -23,7 +23,7 @@ constexpr size_t kMostRead = 1 << 20;  // at once
 // A child must see the devices that the worker saw, in the same order, through the same libraries.
 constexpr const char* kKeptVariables[] = {"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
                                           "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "SAMEBITS_HIP",
-                                          "SAMEBITS_COMGR"};
+                                          "SAMEBITS_COMGR", "SAMEBITS_NVRTC"};
 
 absl::Status Errno(const char* call) { return absl::UnavailableError(absl::StrCat(call, ": ", strerror(errno))); }
 
@@ -51,7 +51,8 @@ absl::Status Process::Pipe::Open() {
 
 Process::~Process() { End(); }
 
-absl::Status Process::Start(const std::string& program, const std::vector<std::string>& arguments) {
+absl::Status Process::Start(const std::string& program, const std::vector<std::string>& arguments,
+                            const std::vector<std::string>& more) {
   static const bool ignored = signal(SIGPIPE, SIG_IGN) != SIG_ERR;  // a child may end before it has read its task
   if (!ignored) return Errno("signal");
   for (Pipe* pipe : {&in_, &out_, &err_})
@@ -70,8 +71,14 @@ absl::Status Process::Start(const std::string& program, const std::vector<std::s
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   std::vector<std::string> words = {"samebits-worker"}, variables = {"CUDA_CACHE_DISABLE=1"};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  for (const char* name : kKeptVariables)
+  const auto keep = [&](const char* name) {
     if (const char* value = getenv(name); value != nullptr) variables.push_back(absl::StrCat(name, "=", value));
+  };
+  for (const char* name : kKeptVariables) keep(name);
+  for (const std::string& name : more) {
+    if (name.find('=') == std::string::npos) keep(name.c_str());
+    else variables.push_back(name);
+  }
   const std::string path = program.empty() ? "/proc/self/exe" : program;
   const int error =
       posix_spawn(&pid_, path.c_str(), &actions, &attributes, Pointers(words).data(), Pointers(variables).data());
@@ -114,7 +121,7 @@ bool Process::Read(std::string* out) {
 // Kills it where it still runs; the status that it ended with.
 int Process::End() {
   if (pid_ <= 0) return status_;
-  kill(pid_, SIGKILL);
+  kill(-pid_, SIGKILL);
   while (waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;

@@ -14,7 +14,7 @@ namespace samebits::workers {
 // The exit code with which a child says that it ran out of memory.
 inline constexpr int kOutOfMemoryExit = 3;
 
-// A child with its three streams, in a process group of its own; killed and reaped with the object.
+// A child with its three streams, in a process group of its own, which is killed with the object; the child is reaped.
 class Process {
  public:
   Process() = default;
@@ -23,8 +23,10 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   // Starts `program` (empty: this one) with these arguments, and of the worker's environment, which may hold secrets,
-  // only what decides which devices there are and where their libraries lie. UNAVAILABLE where it cannot be started.
-  absl::Status Start(const std::string& program, const std::vector<std::string>& arguments);
+  // what decides which devices there are and where their libraries lie, and the variables that `more` names; "NAME=VALUE"
+  // there gives one. UNAVAILABLE where it cannot be started.
+  absl::Status Start(const std::string& program, const std::vector<std::string>& arguments,
+                     const std::vector<std::string>& more = {});
   // Until a stream is ready, at most this long.
   void Wait(absl::Duration time);
   // Writes what its standard input takes of `bytes` from *sent on, and closes it after the last.

@@ -90,6 +90,19 @@ std::string ReadableName(const std::string& kernel) {
   return status == 0 && text != nullptr ? std::string(text.get()) : kernel;
 }
 
+std::string ReadableNameWithin(const std::string& kernel, size_t most) {
+  // Two repetitions of what came before can double a name. "St", "Sa", ... are words, not repetitions.
+  size_t bound = kernel.size(), repetitions = 0;
+  for (size_t i = 0; i + 1 < kernel.size(); ++i) {
+    const char next = kernel[i + 1];
+    const bool counted = next == '_' || ('0' <= next && next <= '9') || ('A' <= next && next <= 'Z');
+    if ((kernel[i] == 'S' || kernel[i] == 'T') && counted && ++repetitions % 2 == 0) bound *= 2;
+    if (bound > most) return kernel;
+  }
+  std::string readable = ReadableName(kernel);
+  return readable.size() > most ? kernel : readable;
+}
+
 std::vector<MixRow> MakeRows(const std::vector<KernelMix>& kernels,
                              const std::function<std::string(const KernelMix&)>& row_of) {
   std::map<std::string, std::vector<const KernelMix*>> grouped;

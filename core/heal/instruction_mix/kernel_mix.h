@@ -32,6 +32,9 @@ struct KernelMix {
 
 // "rms_norm(float const*)" of a mangled name; the name itself where it is no mangled one.
 std::string ReadableName(const std::string& kernel);
+// The same for names from anybody: a short name may stand for gigabytes (each part may repeat the ones before), which are
+// not tried. The name itself where its readable form could have more than `most` bytes.
+std::string ReadableNameWithin(const std::string& kernel, size_t most = 1 << 16);
 
 // Kernels that a report shows in one row: shares from the least to the most of its kernels, as table 1 gives them.
 struct OpcodeRange {

@@ -15,16 +15,16 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMostImage = 1ull << 30;  // bytes of a code object that is read for its section names
 
-absl::StatusOr<std::string> Head(const std::string& file) {
+absl::StatusOr<std::string> Head(const std::string& path, const std::string& name) {
   std::error_code error;
-  if (!fs::exists(file, error)) return absl::NotFoundError(absl::StrCat(file, ": no such file"));
-  if (fs::is_directory(file, error)) return absl::InvalidArgumentError(absl::StrCat(file, " is a folder: name its files"));
-  std::ifstream in(file, std::ios::binary);
+  if (!fs::exists(path, error)) return absl::NotFoundError(absl::StrCat(name, ": no such file"));
+  if (fs::is_directory(path, error)) return absl::InvalidArgumentError(absl::StrCat(name, " is a folder: name its files"));
+  std::ifstream in(path, std::ios::binary);
   std::string head(1024, '\0');
   in.read(head.data(), static_cast<std::streamsize>(head.size()));
-  if (in.bad() || (in.gcount() == 0 && !in.eof())) return absl::PermissionDeniedError(absl::StrCat(file, ": cannot be read"));
+  if (in.bad() || (in.gcount() == 0 && !in.eof())) return absl::PermissionDeniedError(absl::StrCat(name, ": cannot be read"));
   head.resize(static_cast<size_t>(in.gcount()));
-  if (head.empty()) return absl::InvalidArgumentError(absl::StrCat(file, ": empty"));
+  if (head.empty()) return absl::InvalidArgumentError(absl::StrCat(name, ": empty"));
   return head;
 }
 
@@ -37,17 +37,32 @@ absl::StatusOr<std::string> Members(const std::string& file, const std::string& 
   return absl::StrCat(".", target);
 }
 
-absl::StatusOr<std::vector<Module>> Extract(const std::string& file, const std::string& target, const std::string& folder) {
+uint64_t BytesIn(const std::string& folder) {
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+    if (const uint64_t size = entry.file_size(error); !error) bytes += size;
+  return bytes;
+}
+
+absl::StatusOr<std::vector<Module>> Extract(const std::string& path, const std::string& file, const std::string& target,
+                                            const std::string& folder, uint64_t most_bytes) {
   const absl::StatusOr<std::string> tool = FindTool(Tool::kCuobjdump);
   if (!tool.ok()) return absl::Status(tool.status().code(), absl::StrCat(file, ": ", tool.status().message()));
   const absl::StatusOr<std::string> members = Members(file, target);
   if (!members.ok()) return members.status();
   std::string said;
-  const absl::Status status =
-      RunTool({*tool, "-xelf", *members, fs::absolute(file).string()}, folder, [&](std::string_view text) {
-        said.append(text.substr(0, 2000 - std::min<size_t>(2000, said.size())));
-        return absl::OkStatus();
-      });
+  const auto check = [&] {
+    if (most_bytes == 0 || BytesIn(folder) <= most_bytes) return absl::OkStatus();
+    return absl::ResourceExhaustedError(absl::StrCat("its code objects have more than ", most_bytes >> 20,
+                                                     " MiB together: name a target, or count where the file is"));
+  };
+  absl::Status status = RunTool({*tool, "-xelf", *members, fs::absolute(path).string()}, folder, [&](std::string_view text) {
+    said.append(text.substr(0, 2000 - std::min<size_t>(2000, said.size())));
+    return check();
+  });
+  if (status.ok()) status = check();
+  if (absl::IsResourceExhausted(status)) return absl::ResourceExhaustedError(absl::StrCat(file, ": ", status.message()));
   std::vector<Module> modules;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
@@ -107,17 +122,18 @@ TemporaryFolder::~TemporaryFolder() {
   if (!path_.empty()) fs::remove_all(path_, error);
 }
 
-absl::StatusOr<std::vector<Module>> ModulesOf(const std::string& file, const std::string& target, const std::string& folder) {
-  const absl::StatusOr<std::string> head = Head(file);
+absl::StatusOr<std::vector<Module>> ModulesOf(const std::string& path, const std::string& file, const std::string& target,
+                                              const std::string& folder, uint64_t most_bytes) {
+  const absl::StatusOr<std::string> head = Head(path, file);
   if (!head.ok()) return head.status();
   const FileKind kind = KindOf(*head);
   switch (kind) {
     case FileKind::kCubin:
     case FileKind::kAmdgcn:
-    case FileKind::kText: return std::vector<Module>{{file, file, kind}};
+    case FileKind::kText: return std::vector<Module>{{path, file, kind}};
     case FileKind::kHostElf:
     case FileKind::kFatbin:
-    case FileKind::kArchive: return Extract(file, target, folder);
+    case FileKind::kArchive: return Extract(path, file, target, folder, most_bytes);
     case FileKind::kHipBundle:
       return absl::InvalidArgumentError(absl::StrCat(
           file, ": a bundle of code objects; take one out first: clang-offload-bundler --unbundle --type=o --targets=TARGET --input=",
@@ -135,7 +151,7 @@ absl::StatusOr<DisassemblyMixes> MixesOf(const Module& module, const MixFilter& 
       if (!MayHaveKernels(module, filter)) return DisassemblyMixes();
       return Disassemble(module, Tool::kNvdisasm, {"-c", "-ndf"}, "", filter);
     case FileKind::kAmdgcn: {
-      const absl::StatusOr<std::string> head = Head(module.path);
+      const absl::StatusOr<std::string> head = Head(module.path, module.name);
       if (!head.ok()) return head.status();
       return Disassemble(module, Tool::kLlvmObjdump, {"-d"}, AmdgcnTarget(*head), filter);
     }

@@ -3,6 +3,7 @@
 
 // Files with machine code -> their code objects, each of which one disassembler reads.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,10 @@ struct Module {
   FileKind kind = FileKind::kCubin;
 };
 
-// The code objects of a file, extracted into `folder` where it holds several. A file of text is a module of itself.
-absl::StatusOr<std::vector<Module>> ModulesOf(const std::string& file, const std::string& target, const std::string& folder);
+// The code objects of a file, which people know as `name`, extracted into `folder` where it holds several: at most
+// `most_bytes` together (RESOURCE_EXHAUSTED; 0: any number). A file of text is a module of itself.
+absl::StatusOr<std::vector<Module>> ModulesOf(const std::string& path, const std::string& name, const std::string& target,
+                                              const std::string& folder, uint64_t most_bytes = 0);
 
 // The mixes of a module's kernels. Modules without a kernel that passes the filter are not disassembled.
 absl::StatusOr<DisassemblyMixes> MixesOf(const Module& module, const MixFilter& filter);

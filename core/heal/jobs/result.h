@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/heal/engine/engine.h"
+#include "core/heal/instruction_mix/instruction_mix.h"
 #include "core/heal/jobs/spec.h"
 #include "core/heal/statistics/summary.h"
 
@@ -169,8 +170,9 @@ struct ServeCostResult {
   std::vector<ServeCostRow> rows;  // by context, batch, configuration; the baseline first
 };
 
+// The last: job 8.
 using JobResult = std::variant<EvaluateResult, AttributeResult, DecomposeResult, SweepResult, QkvResult, PolicyResult,
-                               ServeCostResult>;
+                               ServeCostResult, MixReport>;
 
 }  // namespace samebits::heal
 

@@ -27,14 +27,9 @@ absl::Status ValidateConfigurations(const std::vector<std::string>& texts, const
     return absl::InvalidArgumentError(
         absl::StrCat("configurations: there are ", texts.size(), "; 1 to ", kMostConfigurations, " are allowed"));
   }
-  std::set<std::string> seen;
-  for (const std::string& text : texts) {
-    if (absl::Status s = ValidateConfiguration("configurations", text, shape); !s.ok()) return s;
-    if (!seen.insert(ParseConfiguration(text)->name).second) {
-      return absl::InvalidArgumentError(absl::StrCat("configurations: \"", text, "\" is named twice"));
-    }
-  }
-  return absl::OkStatus();
+  const absl::StatusOr<std::vector<Configuration>> parsed = ParseConfigurations(texts, shape.layers);
+  if (parsed.ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("configurations: ", parsed.status().message()));
 }
 
 absl::Status ValidateTrajectory(const JobSpec& spec, const Trajectory& trajectory, const ModelShape& shape) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -202,6 +203,19 @@ absl::Status Validate(const Configuration& configuration, int layers) {
                                                    ", but the model has layers 0 to ", layers - 1));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Configuration>> ParseConfigurations(const std::vector<std::string>& texts, int layers) {
+  std::vector<Configuration> parsed;
+  std::set<std::string> seen;
+  for (const std::string& text : texts) {
+    absl::StatusOr<Configuration> one = ParseConfiguration(text);
+    if (!one.ok()) return one.status();
+    if (absl::Status status = Validate(*one, layers); !status.ok()) return status;
+    if (!seen.insert(one->name).second) return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" is named twice"));
+    parsed.push_back(*std::move(one));
+  }
+  return parsed;
 }
 
 }  // namespace samebits::heal

@@ -53,6 +53,9 @@ std::string ToText(const Configuration& configuration);
 // INVALID_ARGUMENT where a named layer is not below `layers`.
 absl::Status Validate(const Configuration& configuration, int layers);
 
+// All of them, for a model of so many layers. INVALID_ARGUMENT also where one is named twice.
+absl::StatusOr<std::vector<Configuration>> ParseConfigurations(const std::vector<std::string>& texts, int layers);
+
 }  // namespace samebits::heal
 
 #endif  // SAMEBITS_CORE_HEAL_NUMERICS_CONFIGURATION_H_

@@ -22,7 +22,7 @@ const char* MethodOf(const v1::NumericsRequest& request);
 absl::Status CheckRequest(const v1::NumericsRequest& request);
 
 // The job for a model of this shape, fields that are not set at their defaults, validated. INVALID_ARGUMENT with the
-// field; RESOURCE_EXHAUSTED where the job has too many units.
+// field, and for an instruction mix, which asks no model; RESOURCE_EXHAUSTED where the job has too many units.
 absl::StatusOr<heal::JobSpec> SpecFromProto(const v1::NumericsRequest& request, const heal::ModelShape& shape);
 
 // Fills `out->result`.

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/heal/jobs/job.h"
+#include "proto/convert/numerics/instruction_mix.h"
 #include "proto/convert/numerics/numerics.h"
 
 namespace samebits::proto {
@@ -28,6 +30,8 @@ auto WithJob(Request& request, Use use) {
       return use(request.policy());
     case NumericsRequest::kServeCost:
       return use(request.serve_cost());
+    case NumericsRequest::kInstructionMix:
+      return use(request.instruction_mix());
     case NumericsRequest::JOB_NOT_SET:
       break;
   }
@@ -196,6 +200,7 @@ absl::Status CheckAll(const v1::MeasureServingCostRequest& r) {
   if (absl::Status status = CheckConfiguration("baseline", r.baseline()); !status.ok()) return status;
   return CheckConfigurations("configurations", r.configurations());
 }
+absl::Status CheckAll(const v1::MeasureInstructionMixRequest& r) { return CheckInstructionMix(r); }
 
 }  // namespace
 
@@ -220,6 +225,8 @@ v1::NumericsRun* MutableRunOf(NumericsRequest* request) {
       return request->mutable_policy()->mutable_run();
     case NumericsRequest::kServeCost:
       return request->mutable_serve_cost()->mutable_run();
+    case NumericsRequest::kInstructionMix:
+      return request->mutable_instruction_mix()->mutable_run();
     case NumericsRequest::JOB_NOT_SET:
       break;
   }
@@ -242,6 +249,8 @@ const char* MethodOf(const NumericsRequest& request) {
       return "ChooseSkipPolicy";
     case NumericsRequest::kServeCost:
       return "MeasureServingCost";
+    case NumericsRequest::kInstructionMix:
+      return "MeasureInstructionMix";
     case NumericsRequest::JOB_NOT_SET:
       break;
   }
@@ -251,20 +260,22 @@ const char* MethodOf(const NumericsRequest& request) {
 absl::Status CheckRequest(const NumericsRequest& request) {
   const v1::NumericsRun* run = RunOf(request);
   if (run == nullptr) return Wrong("job", "is required");
-  if (run->model().empty() || run->model().size() > 128) return Wrong("run.model", "is required, at most 128 bytes");
-  if (absl::Status status = CheckPrompts(*run, !request.has_serve_cost()); !status.ok()) return status;
+  const bool model = !request.has_instruction_mix(), asks = model && !request.has_serve_cost();
+  if ((model && run->model().empty()) || run->model().size() > 128) return Wrong("run.model", "is required, at most 128 bytes");
+  if (absl::Status status = CheckPrompts(*run, asks); !status.ok()) return status;
   return WithJob(request, [](const auto& job) { return CheckAll(job); });
 }
 
 absl::StatusOr<JobSpec> SpecFromProto(const NumericsRequest& request, const heal::ModelShape& shape) {
   if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+  if (request.has_instruction_mix()) return Wrong("job", "an instruction mix asks no model");
   const v1::NumericsRun& run = *RunOf(request);
   JobSpec spec;
   spec.prompts = PromptsOf(run, shape);
   Take(run.slots(), &spec.batching.slots);
   Take(run.rows(), &spec.batching.rows);
   WithJob(request, [&](const auto& job) {
-    spec.job = ToSpec(job);
+    if constexpr (!std::is_same_v<std::decay_t<decltype(job)>, v1::MeasureInstructionMixRequest>) spec.job = ToSpec(job);
     return true;
   });
   const auto units = heal::PlanJob(spec, shape);  // validates

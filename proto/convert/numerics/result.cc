@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "proto/convert/convert.h"
+#include "proto/convert/numerics/instruction_mix.h"
 #include "proto/convert/numerics/numerics.h"
 
 namespace samebits::proto {
@@ -155,6 +156,7 @@ void Put(const heal::SweepResult& r, NumericsResult* out) { To(r, out->mutable_s
 void Put(const heal::QkvResult& r, NumericsResult* out) { To(r, out->mutable_qkv()); }
 void Put(const heal::PolicyResult& r, NumericsResult* out) { To(r, out->mutable_policy()); }
 void Put(const heal::ServeCostResult& r, NumericsResult* out) { To(r, out->mutable_serve_cost()); }
+void Put(const heal::MixReport& r, NumericsResult* out) { ToMessage(r, out->mutable_instruction_mix()); }
 
 bool NamesAreKnown(const NumericsResult& result) {
   for (const auto& c : result.evaluate().configurations())
@@ -192,6 +194,11 @@ absl::StatusOr<heal::JobResult> ResultFromProto(const NumericsResult& result) {
       return heal::JobResult(From(result.policy()));
     case NumericsResult::kServeCost:
       return heal::JobResult(From(result.serve_cost()));
+    case NumericsResult::kInstructionMix: {
+      absl::StatusOr<heal::MixReport> report = FromMessage(result.instruction_mix());
+      if (!report.ok()) return report.status();
+      return heal::JobResult(*std::move(report));
+    }
     case NumericsResult::RESULT_NOT_SET:
       break;
   }

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -201,6 +203,131 @@ TEST_F(HealTest, BadRequestsSayWhatIsWrong) {
   const Outcome nowhere = RunSamebits(Job("sweep", {"--local", "--output", truncated + "/out"}));
   expect(nowhere, "--output");
   EXPECT_EQ(nowhere.err.find("parts"), std::string::npos) << "the job ran first: " << nowhere.err;
+}
+
+const std::string kFixtures = SAMEBITS_SOURCE_DIR "/tests/unit/core/heal/instruction_mix/fixtures/";
+
+// Disassemblers of the test in place of the machine's, for all programs that it starts.
+class MixTest : public HealTest {
+ protected:
+  MixTest() : path_(std::getenv("PATH")) {
+    setenv("PATH", (tools_.path() + ":/usr/bin:/bin").c_str(), 1);
+    for (const char* name : {"NVDISASM_PATH", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV"}) unsetenv(name);
+  }
+  ~MixTest() override { setenv("PATH", path_.c_str(), 1); }
+  void WriteTool(const std::string& name, const std::string& script) {
+    std::filesystem::permissions(tools_.Write(name, "#!/bin/sh\n" + script), std::filesystem::perms::owner_all);
+  }
+  // Cubins, which the tool reads in their order.
+  std::vector<std::string> WriteCubins(int number) {
+    std::vector<std::string> files;
+    for (int i = 0; i < number; ++i) {
+      std::string head("\x7f" "ELF\x02\x01\x01", 7);
+      head.resize(64);
+      head[18] = '\xbe';
+      files.push_back(files_.Write("k" + std::to_string(i) + ".cubin", head + std::to_string(i)));
+    }
+    return files;
+  }
+
+  const std::string path_;
+  const Folder tools_;
+};
+
+TEST_F(MixTest, AWorkerFindsTheSameAsThisProcess) {
+  WriteTool("nvdisasm", "cat " + kFixtures + "nvdisasm_sm_90a.txt");
+  WriteTool("cuobjdump", "cp \"$3\" lib.1.sm_90.cubin; echo member > lib.2.sm_90.cubin");
+  WorkerProcess worker(server_.address(), "w");
+  EXPECT_THAT(Ask({"fleet"}).out, HasSubstr("counts instructions of: text cubin fatbin"));
+  std::vector<std::string> words = {"heal", "instruction-mix", kFixtures + "cuobjdump_sm_80.txt", files_.Write("f.fatbin", "\x50\xed\x55\xba")};
+  words = Joined(Joined(words, WriteCubins(2)), {"--json", "--kernels", "--quiet"});
+  const Outcome here = RunSamebits(Joined(words, {"--output", files_.path() + "/here"}));
+  ASSERT_EQ(here.exit_code, 0) << here.err;
+  const Outcome there = Ask(Joined(words, {"--output", files_.path() + "/there"}));
+  ASSERT_EQ(there.exit_code, 0) << there.err;
+  EXPECT_EQ(there.out, here.out);
+  for (const char* name : {"/result.json", "/table.txt", "/figure.svg"})
+    EXPECT_EQ(ReadAll(files_.path() + "/there" + name), ReadAll(files_.path() + "/here" + name)) << name;
+  EXPECT_THAT(ReadAll(files_.path() + "/there/table.txt"), HasSubstr("HMMA.16816.F32"));
+  EXPECT_THAT(ReadAll(files_.path() + "/there/figure.svg"), HasSubstr("<svg"));
+  EXPECT_THAT(Ask({"jobs"}).out, HasSubstr("MeasureInstructionMix"));
+  EXPECT_EQ(worker.Stop(), 0);
+  EXPECT_EQ(RunSamebits({"fsck", "--data", data_.path()}).exit_code, 0);
+}
+
+TEST_F(MixTest, AnotherWorkerGoesOnWhereOneWasKilled) {
+  const std::string log = files_.path() + "/log";
+  WriteTool("nvdisasm", "for last; do :; done; sleep 0.15; cat " + kFixtures + "nvdisasm_sm_90a.txt && echo $(basename $last) >> " + log);
+  const std::vector<std::string> words = Joined({"heal", "instruction-mix", "--json", "--kernels", "--quiet"}, WriteCubins(24));
+  auto first = std::make_unique<WorkerProcess>(server_.address(), "first");
+  const Outcome started = Ask(Joined(words, {"--no-wait"}));
+  ASSERT_EQ(started.exit_code, 0) << started.err;
+  const std::string name = Json::parse(started.out)["name"];
+  uint64_t done = 0;
+  while (done < 5) {
+    const Json task = Task(name);
+    ASSERT_NE(task["state"], "SUCCEEDED") << "the job is too short to be killed";
+    done = std::stoull(task.value("done", "0"));
+    Pause();
+  }
+  first->Kill();
+  WorkerProcess second(server_.address(), "second");
+  ASSERT_EQ(Ask({"jobs", name, "--watch", "--quiet"}).exit_code, 0);
+  const Json operation = Json::parse(Ask({"jobs", name, "--format", "json"}).out);
+  EXPECT_EQ(operation["state"], "SUCCEEDED");
+  EXPECT_EQ(operation["tasks"][0]["worker"], "second");
+  EXPECT_EQ(operation["tasks"][0]["attempt"], 2);
+  const std::string runs = ReadAll(log);
+  EXPECT_LE(std::count(runs.begin(), runs.end(), '\n'), 24 + 4 + 4) << "what was kept was read again";
+  // The same numbers as undisturbed.
+  WriteTool("nvdisasm", "cat " + kFixtures + "nvdisasm_sm_90a.txt");
+  const Json whole = Json::parse(RunSamebits(words).out);
+  const Json& found = operation.at("numerics").at("instruction_mix");
+  ASSERT_EQ(found["kernels"].size(), whole["kernels"].size());
+  for (size_t i = 0; i < whole["kernels"].size(); ++i) {
+    EXPECT_EQ(found["kernels"][i]["module"], whole["kernels"][i]["module"]);
+    EXPECT_EQ(found["kernels"][i]["opcodes"].size(), whole["kernels"][i]["opcodes"].size());
+    EXPECT_EQ(found["kernels"][i]["instructions"], std::to_string(whole["kernels"][i]["instructions"].get<int64_t>()));
+  }
+}
+
+TEST_F(MixTest, WhatIsMissingIsNamed) {
+  WorkerProcess worker(server_.address(), "w", {"--no-disassembly"});
+  const auto expect = [](const Outcome& outcome, const std::string& words) {
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(words));
+  };
+  const std::vector<std::string> cubin = Joined({"heal", "instruction-mix"}, WriteCubins(1));
+  expect(Ask(cubin), "samebits-worker where cuobjdump and nvdisasm");
+  expect(Ask({"heal", "instruction-mix", "--engine", "all"}), "NVRTC");
+  expect(Ask({"heal", "instruction-mix", "--engine", "bf17"}), "bf17");
+  expect(Ask({"heal", "instruction-mix", "--engine", "bf16", "--shape", "huge"}), "tiny");
+  expect(Ask({"heal", "instruction-mix", files_.Write("none.txt", "no code")}), "none.txt");
+  expect(Ask({"heal", "instruction-mix", kFixtures + "cuobjdump_sm_80.txt", "--match", "("}), "regular expression");
+  expect(Ask({"heal", "instruction-mix", kFixtures + "cuobjdump_sm_80.txt", "--match", "no_such_kernel"}), "no_such_kernel");
+  expect(Ask({"heal", "instruction-mix", "/nowhere.cubin"}), "/nowhere.cubin");
+  expect(Ask({"heal", "instruction-mix"}), "--engine");
+  expect(RunSamebits({"heal", "instruction-mix", "--engine", "bf16", "k.cubin"}), "--engine");
+  expect(RunSamebits({"heal", "instruction-mix", "--engine", "bf16", "--arch", "gfx942"}), "sm_90");
+}
+
+TEST(HealEngineMixTest, OurOwnKernelsUnderAConfiguration) {
+  const std::vector<std::string> words = {"heal", "instruction-mix", "--engine", "heal+", "--shape", "smollm2-135m", "--json", "--quiet"};
+  const Outcome here = RunSamebits(words);
+  if (here.exit_code == 2 && (here.err.find("NVRTC") != std::string::npos || here.err.find("nvdisasm") != std::string::npos ||
+                              here.err.find("CUDA engine") != std::string::npos))
+    GTEST_SKIP() << here.err;
+  ASSERT_EQ(here.exit_code, 0) << here.err;
+  bool attends = false;
+  for (const Json& row : Json::parse(here.out)["rows"])
+    if (row["name"].get<std::string>().starts_with("heal+: Attend")) attends |= row["classes"]["tensor"] > 0;
+  EXPECT_TRUE(attends) << "INT16 attention works on FP16 tensor cores";
+  const Folder data;
+  const ServerProcess server(data.path());
+  const WorkerProcess worker(server.address(), "w");
+  const Outcome there = RunSamebits(Joined(words, {"--server", server.address()}));
+  ASSERT_EQ(there.exit_code, 0) << there.err;
+  EXPECT_EQ(there.out, here.out);
 }
 
 TEST(HealInstructionMixTest, CountsATextOfADisassembler) {

@@ -91,6 +91,7 @@ const std::map<std::string, std::string>& Rules() {
       {"samebits.v1.NumericsService/MeasureQkv", "submitter admin"},
       {"samebits.v1.NumericsService/ChooseSkipPolicy", "submitter admin"},
       {"samebits.v1.NumericsService/MeasureServingCost", "submitter admin"},
+      {"samebits.v1.NumericsService/MeasureInstructionMix", "submitter admin"},
       {"samebits.v1.NumericsService/CountInstructions", "viewer submitter admin"},
       {"samebits.worker.v1.WorkerSessions/EnrolWorker", "enrolment"},
       {"samebits.worker.v1.WorkerSessions/CreateWorkerSession", "worker"},

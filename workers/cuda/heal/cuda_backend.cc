@@ -27,22 +27,6 @@ absl::StatusOr<Program*> HealDevice::ProgramFor(const ProgramKey& key) {
 
 namespace {
 
-absl::Status CheckSupported(const heal::ModelShape& shape) {
-  if (shape.head_dim != 64 && shape.head_dim != 128) {
-    return absl::UnimplementedError(absl::StrCat("heads of ", shape.head_dim, " values; 64 and 128 are supported on CUDA"));
-  }
-  if (shape.heads / shape.kv_heads > 8) {
-    return absl::UnimplementedError(absl::StrCat(shape.heads / shape.kv_heads, " query heads of a key head; at most 8"));
-  }
-  if (shape.hidden % 8 != 0 || shape.intermediate % 8 != 0 || shape.vocabulary % 8 != 0) {
-    return absl::UnimplementedError("hidden, intermediate and vocabulary sizes must be multiples of 8 on CUDA");
-  }
-  if (shape.hidden > 16384) {
-    return absl::UnimplementedError(absl::StrCat("a hidden size of ", shape.hidden, "; at most 16,384 on CUDA"));
-  }
-  return absl::OkStatus();
-}
-
 class CudaBackend : public heal::Backend {
  public:
   explicit CudaBackend(std::unique_ptr<HealDevice> device) : device_(std::move(device)) {}

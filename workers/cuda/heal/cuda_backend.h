@@ -19,10 +19,12 @@ absl::StatusOr<std::unique_ptr<heal::Backend>> OpenCudaBackend(std::shared_ptr<c
                                                                int device);
 
 // The machine code (cubin) of the kernels that an engine of the configuration runs beside cuBLASLt's, for compute
-// capability `sm` (90 for 9.0): one for each kind of attention among its layers. Needs no device. UNAVAILABLE without
-// NVRTC, INTERNAL with the compiler's words.
+// capability `sm` (90 for 9.0): one for each kind of attention among its layers. Needs no device. UNIMPLEMENTED for a shape
+// that the engine does not have, UNAVAILABLE without NVRTC, INTERNAL with the compiler's words.
 absl::StatusOr<std::vector<std::string>> CompileEngineKernels(const heal::Configuration& configuration,
                                                               const heal::ModelShape& shape, int sm);
+// What compiles them, "13.0". UNAVAILABLE without NVRTC.
+absl::StatusOr<std::string> EngineCompilerVersion();
 
 }  // namespace samebits::workers
 

@@ -47,6 +47,22 @@ absl::StatusOr<std::string> CompileText(const NvrtcApi& nvrtc, const std::string
 
 }  // namespace
 
+absl::Status CheckSupported(const heal::ModelShape& shape) {
+  if (shape.head_dim != 64 && shape.head_dim != 128) {
+    return absl::UnimplementedError(absl::StrCat("heads of ", shape.head_dim, " values; 64 and 128 are supported on CUDA"));
+  }
+  if (shape.heads / shape.kv_heads > 8) {
+    return absl::UnimplementedError(absl::StrCat(shape.heads / shape.kv_heads, " query heads of a key head; at most 8"));
+  }
+  if (shape.hidden % 8 != 0 || shape.intermediate % 8 != 0 || shape.vocabulary % 8 != 0) {
+    return absl::UnimplementedError("hidden, intermediate and vocabulary sizes must be multiples of 8 on CUDA");
+  }
+  if (shape.hidden > 16384) {
+    return absl::UnimplementedError(absl::StrCat("a hidden size of ", shape.hidden, "; at most 16,384 on CUDA"));
+  }
+  return absl::OkStatus();
+}
+
 ProgramKey KeyOf(const heal::Configuration& configuration, AttentionMode attention, const heal::ModelShape& shape) {
   ProgramKey key;
   key.boundary = static_cast<int>(configuration.boundary);
@@ -81,6 +97,7 @@ absl::StatusOr<std::string> CompileCubin(const NvrtcApi& nvrtc, int sm, const Pr
 absl::StatusOr<std::vector<std::string>> CompileEngineKernels(const heal::Configuration& configuration,
                                                               const heal::ModelShape& shape, int sm) {
   if (absl::Status status = Validate(configuration, shape.layers); !status.ok()) return status;
+  if (absl::Status status = CheckSupported(shape); !status.ok()) return status;
   const absl::StatusOr<std::shared_ptr<const NvrtcApi>> nvrtc = NvrtcApi::Load();
   if (!nvrtc.ok()) return nvrtc.status();
   std::set<ProgramKey> keys;
@@ -94,6 +111,14 @@ absl::StatusOr<std::vector<std::string>> CompileEngineKernels(const heal::Config
     cubins.push_back(*std::move(cubin));
   }
   return cubins;
+}
+
+absl::StatusOr<std::string> EngineCompilerVersion() {
+  const absl::StatusOr<std::shared_ptr<const NvrtcApi>> nvrtc = NvrtcApi::Load();
+  if (!nvrtc.ok()) return nvrtc.status();
+  int major = 0, minor = 0;
+  if ((*nvrtc)->nvrtcVersion(&major, &minor) != NVRTC_SUCCESS) return absl::UnavailableError("nvrtcVersion failed");
+  return absl::StrCat(major, ".", minor);
 }
 
 absl::StatusOr<std::unique_ptr<Program>> Program::Compile(const CudaApi& api, const NvrtcApi& nvrtc, int sm,

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "core/heal/model/model_shape.h"
 #include "core/heal/numerics/configuration.h"
 #include "workers/cuda/api.h"
@@ -16,6 +17,9 @@ struct ProgramKey {
   int boundary = 2, gemm = 2, attention = 2, head_dim = 128, group = 1;
   friend auto operator<=>(const ProgramKey&, const ProgramKey&) = default;
 };
+
+// UNIMPLEMENTED, with what is supported, for a shape that the kernels are not made for.
+absl::Status CheckSupported(const heal::ModelShape& shape);
 
 // Of the layers under that attention.
 ProgramKey KeyOf(const heal::Configuration& configuration, heal::AttentionMode attention, const heal::ModelShape& shape);

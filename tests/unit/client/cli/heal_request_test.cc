@@ -32,6 +32,27 @@ TEST(HealRequestTest, LayersAreNamedInsideAList) {
   EXPECT_THAT(cost->serve_cost().configurations(), ElementsAre("heal++:4", "5"));
 }
 
+TEST(HealRequestTest, InstructionMixesAreCountedHereUnlessAServerIsNamed) {
+  const auto parse = [](std::vector<const char*> words) {
+    words.insert(words.begin(), {"samebits", "heal", "instruction-mix"});
+    return ParseCommandLine(static_cast<int>(words.size()), words.data()).command_line.value_or(CommandLine{});
+  };
+  EXPECT_TRUE(parse({"k.cubin"}).local);
+  const CommandLine engine = parse({"--server", "127.0.0.1:1", "--engine", "heal++:@1,3,bf16", "--shape", "tiny", "--arch", "sm_100", "--device", "cuda"});
+  EXPECT_FALSE(engine.local);
+  const auto request = MakeMixRequest(engine);
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_THAT(request->instruction_mix().engine_kernels().configurations(), ElementsAre("heal++:@1,3", "bf16"));
+  EXPECT_EQ(request->instruction_mix().run().model(), "synthetic:tiny");
+  EXPECT_EQ(request->instruction_mix().run().device(), "cuda");
+  EXPECT_NE(request->instruction_mix().run().request_id(), "");
+  EXPECT_EQ(request->instruction_mix().target(), "sm_100");
+  const auto all = MakeMixRequest(parse({"--engine", "all"}));
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_EQ(all->instruction_mix().engine_kernels().configurations_size(), 0);
+  EXPECT_FALSE(MakeMixRequest(parse({"/nowhere.cubin"})).ok());
+}
+
 TEST(HealRequestTest, ALimitIsOfAFile) {
   const std::vector<const char*> arguments = {"samebits", "heal", "evaluate", "--local", "--model", "synthetic:tiny",
                                               "--synthetic-prompts", "4x2", "--limit", "1"};

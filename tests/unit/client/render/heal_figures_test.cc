@@ -145,9 +145,26 @@ TEST(HealFiguresTest, CostsWithOneFarAbove) {
   EXPECT_THAT(Texts(svg), AllOf(Contains("315"), Contains("Overhead (%)"), Contains("16 (2048)")));
 }
 
+TEST(HealFiguresTest, BarsOfInstructionsFillTheirShares) {
+  std::vector<heal::MixRow> rows(70);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i].name = "kernel " + std::to_string(i) + (i == 0 ? std::string(500, 'x') + "é" : "");
+    rows[i].per_class[static_cast<size_t>(heal::InstructionClass::kTensor)] = 1;
+    rows[i].per_class[static_cast<size_t>(heal::InstructionClass::kCompare)] = 1;
+    rows[i].per_class[static_cast<size_t>(heal::InstructionClass::kConstant)] = 2;
+    rows[i].instructions = 4;
+  }
+  const Element svg = Checked(InstructionMixFigure(rows));
+  const auto tensor = OfClass(svg, "rect", "s0"), constant = OfClass(svg, "rect", "s7");
+  ASSERT_EQ(tensor.size(), 61u) << "60 rows and the legend";
+  ASSERT_EQ(constant.size(), 61u);
+  EXPECT_NEAR(3 * std::stod(tensor[1]->attributes.at("width")), std::stod(constant[1]->attributes.at("width")), 0.5);
+  EXPECT_THAT(Texts(svg), AllOf(Contains("10 more rows are not drawn."), Contains("kernel 1, 4 instructions")));
+}
+
 TEST(HealFiguresTest, NothingMeasuredIsSaid) {
   const heal::JobResult empty[] = {heal::EvaluateResult(), heal::AttributeResult(), heal::DecomposeResult(), heal::SweepResult(),
-                                   heal::QkvResult(), heal::PolicyResult(), heal::ServeCostResult()};
+                                   heal::QkvResult(), heal::PolicyResult(), heal::ServeCostResult(), heal::MixReport()};
   for (const heal::JobResult& result : empty) {
     const Element svg = Checked(HealFigure(result));
     EXPECT_THAT(svg.children.at(1).text, Not(HasSubstr("NaN"))) << result.index();

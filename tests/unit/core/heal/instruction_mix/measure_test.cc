@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -69,10 +70,11 @@ class MeasureTest : public ::testing::Test {
   void WriteTool(const std::string& name, const std::string& script) { chmod(Write(name, "#!/bin/sh\n" + script).c_str(), 0755); }
   static absl::StatusOr<MixReport> Measure(const std::string& file, const std::string& match = "", const std::string& target = "") {
     MixRequest request;
-    request.files = {file};
+    request.sources = {FileSource(file)};
     request.match = match;
     request.target = target;
-    return MeasureInstructionMix(request);
+    MixEvents events;
+    return MeasureInstructionMix(request, events);
   }
 
   TemporaryFolder folder_ = *TemporaryFolder::Make();
@@ -125,7 +127,101 @@ TEST_F(MeasureTest, ErrorsNameFileAndRemedy) {
   EXPECT_THAT(message(Measure(folder_.path())), HasSubstr("folder"));
   EXPECT_THAT(message(Measure(Write("empty", ""))), HasSubstr("empty"));
   EXPECT_THAT(message(Measure(Write("k.cubin", Elf(190, {"k"})), "(")), HasSubstr("regular expression '('"));
-  EXPECT_THAT(message(MeasureInstructionMix({})), HasSubstr("no file"));
+  MixEvents events;
+  EXPECT_THAT(message(MeasureInstructionMix({}, events)), HasSubstr("no file"));
+}
+
+// Keeps parts as a worker's units are kept, and stops after some.
+class KeptParts : public MixEvents {
+ public:
+  explicit KeptParts(size_t most = 1000) : most_(most) {}
+  const DisassemblyMixes* Find(const std::string& key) override {
+    const auto at = parts.find(key);
+    return at == parts.end() ? nullptr : &at->second;
+  }
+  absl::Status OnPart(const std::string& key, const DisassemblyMixes& mixes) override {
+    if (parts.size() == most_) return absl::AbortedError("stopped");
+    parts.emplace(key, mixes);
+    return absl::OkStatus();
+  }
+  void OnProgress(int64_t done, int64_t total, const std::string&) override {
+    EXPECT_EQ(done, done_ + 1);
+    EXPECT_LE(done, total);
+    done_ = done;
+  }
+  std::map<std::string, DisassemblyMixes> parts;
+
+ private:
+  const size_t most_;
+  int64_t done_ = 0;
+};
+
+TEST_F(MeasureTest, WhatAnEarlierRunFoundIsNotReadAgain) {
+  WriteTool("nvdisasm", absl::StrCat("echo run >> ", folder_.path(), "/log\ncat ", kFixtures, "nvdisasm_sm_90a.txt"));
+  MixRequest request;
+  request.jobs = 1;
+  for (const char* name : {"a", "b", "c"}) request.sources.push_back(FileSource(Write(absl::StrCat(name, ".cubin"), Elf(190, {name}))));
+  KeptParts first(2);
+  EXPECT_EQ(MeasureInstructionMix(request, first).status().code(), absl::StatusCode::kAborted);
+  KeptParts second;
+  second.parts = first.parts;
+  std::filesystem::remove(folder_.path() + "/log");
+  request.sources[0].name = "renamed";  // what was found is of the bytes, not of the name
+  const auto resumed = MeasureInstructionMix(request, second);
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_EQ(std::filesystem::file_size(folder_.path() + "/log"), 4u) << "nvdisasm ran once";
+  EXPECT_EQ(resumed->kernels[0].module, "renamed");
+  KeptParts none;
+  const auto whole = MeasureInstructionMix(request, none);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_EQ(MixJson(RowsOf(*whole), whole->kernels), MixJson(RowsOf(*resumed), resumed->kernels));
+}
+
+TEST_F(MeasureTest, ImagesThatAreMadeAreOnePartAndRowsAreApartByTheirSource) {
+  WriteTool("nvdisasm", absl::StrCat("cat ", kFixtures, "nvdisasm_sm_90a.txt"));
+  int made = 0;
+  MixRequest request;
+  for (const char* name : {"bf16", "heal+"})
+    request.sources.push_back({name, "", [&] { ++made; return std::vector<std::string>{Elf(190, {"k"}), Elf(190, {"k"})}; }, name});
+  KeptParts parts;
+  auto report = MeasureInstructionMix(request, parts);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(parts.parts.size(), 2u);
+  EXPECT_EQ(report->kernels.size(), 16u) << "2 sources of 2 images of 4 kernels";
+  report->engine = true;
+  for (const MixRow& row : RowsOf(*report)) {
+    EXPECT_EQ(row.kernels, 2) << row.name;
+    EXPECT_THAT(row.name, ::testing::AnyOf(::testing::StartsWith("bf16: "), ::testing::StartsWith("heal+: ")));
+  }
+  KeptParts again;
+  again.parts = parts.parts;
+  ASSERT_TRUE(MeasureInstructionMix(request, again).ok());
+  EXPECT_EQ(made, 2) << "nothing was made again";
+  request.sources[0].make = [] { return absl::InternalError("does not compile"); };
+  request.sources[0].mark = "other";
+  EXPECT_EQ(MeasureInstructionMix(request, again).status().code(), absl::StatusCode::kInternal);
+}
+
+TEST_F(MeasureTest, ExtractionHasABound) {
+  WriteTool("cuobjdump", "for i in 1 2 3 4; do echo member $i; head -c 100000 /dev/zero > lib.$i.sm_90.cubin; done");
+  MixRequest request;
+  request.sources = {FileSource(Write("lib.so", Elf(62, {})))};
+  request.most_extracted_bytes = 250000;
+  MixEvents events;
+  const auto report = MeasureInstructionMix(request, events);
+  EXPECT_EQ(report.status().code(), absl::StatusCode::kResourceExhausted) << report.status();
+  EXPECT_THAT(std::string(report.status().message()), HasSubstr("lib.so"));
+}
+
+TEST(ReadableNameTest, NamesThatStandForGigabytesAreLeftAlone) {
+  EXPECT_EQ(ReadableNameWithin("_Z4mathPff"), "math(float*, float)");
+  std::string bomb = "_Z1f1AIiiES_IS0_S0_E";
+  for (const char digit : std::string("23456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")) {
+    const char before = digit == 'A' ? '9' : static_cast<char>(digit - 1);
+    bomb += std::string("S_IS") + before + "_S" + before + "_E";
+  }
+  EXPECT_EQ(ReadableNameWithin(bomb), bomb);
+  EXPECT_EQ(ReadableNameWithin(bomb.substr(0, 20)), ReadableName(bomb.substr(0, 20)));
 }
 
 TEST_F(MeasureTest, AToolThatIsNowhereIsNamed) {

@@ -33,6 +33,7 @@ class Filler {
   std::string Text(const FieldDescriptor* field) {
     const std::string name = field->name();
     if (name == "family") return next_++ % 2 == 0 ? "GEMM" : "RMSNorm";
+    if (name == "instruction_class") return next_++ % 2 == 0 ? "tensor" : "conversion";
     if (name == "tensor") return next_++ % 2 == 0 ? "Q" : "V";
     return "text" + std::to_string(next_++);
   }
@@ -62,12 +63,24 @@ class Filler {
   int next_ = 1;
 };
 
+// What follows from the opcodes and the name.
+void Derive(v1::KernelInstructions* kernel) {
+  kernel->set_readable_name(kernel->kernel());
+  int64_t tensor = 0, conversions = 0;
+  for (const auto& opcode : kernel->opcodes()) (opcode.instruction_class() == "tensor" ? tensor : conversions) += opcode.count();
+  kernel->set_instructions(tensor + conversions);
+  kernel->set_arithmetic(tensor);
+  kernel->set_conversions(conversions);
+}
+
 TEST(NumericsResultTest, EveryFieldOfEveryResultComesBack) {
   const auto* kinds = v1::NumericsResult::descriptor()->oneof_decl(0);
   ASSERT_EQ(kinds->field_count(), std::variant_size_v<heal::JobResult>);
   for (int i = 0; i < kinds->field_count(); ++i) {
     v1::NumericsResult sent, back;
     Filler().Fill(sent.GetReflection()->MutableMessage(&sent, kinds->field(i)));
+    if (sent.has_instruction_mix())
+      for (v1::KernelInstructions& kernel : *sent.mutable_instruction_mix()->mutable_kernels()) Derive(&kernel);
     const auto result = ResultFromProto(sent);
     ASSERT_TRUE(result.ok()) << result.status();
     EXPECT_EQ(result->index(), i);
@@ -85,6 +98,12 @@ TEST(NumericsResultTest, RefusesWhatItDoesNotKnow) {
   result.mutable_decompose()->add_families()->set_family("Softmax");
   EXPECT_TRUE(absl::IsInvalidArgument(ResultFromProto(result).status()));
   result.mutable_qkv()->add_distributions()->set_tensor("W");
+  EXPECT_TRUE(absl::IsInvalidArgument(ResultFromProto(result).status()));
+  v1::KernelInstructions* kernel = result.mutable_instruction_mix()->add_kernels();
+  kernel->add_opcodes()->set_instruction_class("mystery");
+  EXPECT_TRUE(absl::IsInvalidArgument(ResultFromProto(result).status()));
+  kernel->mutable_opcodes(0)->set_instruction_class("half");
+  kernel->mutable_opcodes(0)->set_count(-1);
   EXPECT_TRUE(absl::IsInvalidArgument(ResultFromProto(result).status()));
   result.mutable_evaluate()->add_configurations()->add_schedules();
   EXPECT_TRUE(absl::IsInvalidArgument(ResultFromProto(result).status()));
@@ -112,6 +131,7 @@ TEST_F(NumericsRequestTest, WhatIsNotSetIsTheJobsDefault) {
     request.GetReflection()->MutableMessage(&request, jobs->field(i));
     Ask(&request);
     EXPECT_STRNE(MethodOf(request), "");
+    if (request.has_instruction_mix()) continue;  // asks no model; instruction_mix_test.cc
     const auto spec = SpecFromProto(request, shape_);
     ASSERT_TRUE(spec.ok()) << jobs->field(i)->name() << ": " << spec.status();
     EXPECT_EQ(spec->job.index(), i);
