@@ -23,7 +23,7 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   // Starts `program` (empty: this one) with these arguments, and of the worker's environment, which may hold secrets,
-  // what decides which devices there are and where their libraries lie, and the variables that `more` names; "NAME=VALUE"
+  // only what decides which devices there are and where their libraries lie, and the variables that `more` names; "NAME=VALUE"
   // there gives one. UNAVAILABLE where it cannot be started.
   absl::Status Start(const std::string& program, const std::vector<std::string>& arguments,
                      const std::vector<std::string>& more = {});
