@@ -319,7 +319,8 @@ TEST(HealEngineMixTest, OurOwnKernelsUnderAConfiguration) {
     GTEST_SKIP() << here.err;
   ASSERT_EQ(here.exit_code, 0) << here.err;
   bool attends = false;
-  for (const Json& row : Json::parse(here.out)["rows"])
+  const Json found = Json::parse(here.out);
+  for (const Json& row : found["rows"])
     if (row["name"].get<std::string>().starts_with("heal+: Attend")) attends |= row["classes"]["tensor"] > 0;
   EXPECT_TRUE(attends) << "INT16 attention works on FP16 tensor cores";
   const Folder data;
