@@ -127,13 +127,15 @@ def main():
             return originals[key]
 
         def one(job):
-            number, row, seed = job
-            if time.monotonic() - begin > options.seconds:
-                return None
-            signature, run, common = original(row)
-            if signature.get("status") != "OK" or "digests" not in run:
-                return "original undecided", None, row
+            number, seed = job
             own = random.Random(seed)
+            while True:  # until an original is decided
+                if time.monotonic() - begin > options.seconds:
+                    return None
+                row = own.choice(rows)
+                signature, run, common = original(row)
+                if signature.get("status") == "OK" and "digests" in run:
+                    break
             lines = (options.manifest.parent / row["path"]).read_text().split("\n")
             mutant = None
             for _ in range(200):
@@ -160,7 +162,7 @@ def main():
                 return "same signature, not interpreted", mutant[0] + ": " + again.get("error", ""), row
             return ("same signature, same bytes" if again["digests"] == run["digests"] else "UNSOUND"), mutant[0], row
 
-        jobs = [(i, rng.choice(rows), rng.random()) for i in range(options.count)]
+        jobs = [(i, rng.random()) for i in range(options.count)]
         for result in pool.map(one, jobs):
             if result is None:
                 continue
