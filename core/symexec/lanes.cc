@@ -298,26 +298,86 @@ class VectorOps::LaneClasses {
   int next_ = 0;
 };
 
-bool VectorOps::PerLane(Fn fn, uint64_t attr, int width, std::span<const Lanes* const> operands, MaskId blend,
-                        Lanes* out) {
+// mask(l) ? a : b, as Pack would leave the lanes' values.
+void VectorOps::Choose(MaskId mask, const Lanes& a, const Lanes& b, Lanes* out) {
+  const int n = space_.lanes();
+  const Lanes* const from[2] = {&a, &b};
+  const uint32_t* nodes[2] = {};
+  for (int i = 0; i < 2; ++i)
+    if (!from[i]->uniform()) nodes[i] = space_.nodes(from[i]->nodes & ~kMixed);
+  std::vector<uint32_t> ids(n), symbolics(n);
+  std::vector<uint8_t> pick(n), slots(n);
+  std::vector<int64_t> offsets(n);
+  bool same = true;
+  size_t columns = 0;
+  for (int l = 0; l < n; ++l) {
+    const int i = space_.Test(mask, l) ? 0 : 1;
+    pick[l] = static_cast<uint8_t>(i);
+    ids[l] = nodes[i] == nullptr ? from[i]->nodes : nodes[i][l];
+    slots[l] = nodes_[ids[l]].slots;
+    columns = std::max<size_t>(columns, slots[l]);
+    same &= ids[l] == ids[0];
+  }
+  out->nodes = same ? ids[0] : space_.InternNodes(ids.data()) | kMixed;
+  out->anchors.clear();
+  column_reference_.assign(columns, -1);
+  for (size_t c = 0; c < columns; ++c) {
+    const int64_t* arrays[2] = {};
+    const uint32_t* mixed[2] = {};
+    int64_t constants[2] = {};
+    uint32_t uniform[2] = {};
+    for (int i = 0; i < 2; ++i) {
+      if (from[i]->anchors.size() <= c) continue;
+      const LaneAnchor& anchor = from[i]->anchors[c];
+      arrays[i] = space_.array(anchor.array);
+      constants[i] = anchor.constant;
+      uniform[i] = anchor.symbolic;
+      if (anchor.symbolic & kMixed) mixed[i] = space_.symbolics(anchor.symbolic & ~kMixed);
+    }
+    int group = -1, first = 0;
+    while (slots[first] <= c) ++first;
+    const int p = pick[first];
+    int64_t fill = arrays[p][first] + constants[p];
+    const uint32_t symbolic = mixed[p] != nullptr ? mixed[p][first] : uniform[p];
+    bool one = true;
+    for (int l = 0; l < n; ++l) {
+      symbolics[l] = symbolic;
+      if (slots[l] > c) {
+        const int i = pick[l];
+        fill = arrays[i][l] + constants[i];
+        symbolics[l] = mixed[i] != nullptr ? mixed[i][l] : uniform[i];
+        one &= symbolics[l] == symbolic;
+        const int r = reference_of_[operand_first_[i] + c];
+        group = group == -1 || group == r ? r : -2;
+      }
+      offsets[l] = fill;
+    }
+    column_reference_[c] = group;
+    LaneAnchor anchor;
+    anchor.symbolic = one ? symbolic : space_.InternSymbolics(symbolics.data()) | kMixed;
+    const auto interned = space_.InternArray(offsets.data());
+    anchor.array = interned.id;
+    anchor.constant = interned.constant;
+    out->anchors.push_back(anchor);
+  }
+}
+
+bool VectorOps::PerLane(Fn fn, uint64_t attr, int width, std::span<const Lanes* const> operands, Lanes* out) {
   const int n = space_.lanes(), count = static_cast<int>(operands.size());
   std::vector<Scalar> results(n);
-  if (blend != kAllLanes) {
-    for (int l = 0; l < n; ++l) {
-      const int pick = space_.Test(blend, l) ? 0 : 1;
-      results[l] = At(*operands[pick], l);
-      for (int i = 0; i < results[l].slots; ++i)
-        results[l].anchor[i].source = static_cast<uint16_t>(pick * expr::kMaxSlots + i);
+  LaneClasses classes(*this, operands);
+  std::vector<Scalar> current(count);
+  constexpr int kPatience = 16;  // lanes without a like before them; then only one in as many looks for one
+  for (int l = 0, alone = 0; l < n; ++l) {
+    const bool looks = alone < kPatience || l % kPatience == 0;
+    if (looks && classes.Find(l, &results[l]) >= 0) {
+      alone = 0;
+      continue;
     }
-  } else {
-    LaneClasses classes(*this, operands);
-    std::vector<Scalar> current(count);
-    for (int l = 0; l < n; ++l) {
-      if (classes.Find(l, &results[l]) >= 0) continue;
-      for (int c = 0; c < count; ++c) current[c] = At(*operands[c], l);
-      if (!builder_.Build(fn, attr, width, current.data(), count, &results[l])) return false;
-      classes.Add(l, current, results[l]);
-    }
+    ++alone;
+    for (int c = 0; c < count; ++c) current[c] = At(*operands[c], l);
+    if (!builder_.Build(fn, attr, width, current.data(), count, &results[l])) return false;
+    if (alone < kPatience || (l + 1) % kPatience == 0) classes.Add(l, current, results[l]);
   }
   *out = Pack(results);
   // The group of a column: that of the operand anchors it came from, where all lanes agree.
@@ -406,7 +466,8 @@ bool VectorOps::Remembered(Fn fn, uint64_t attr, int width, std::span<const Lane
   bool done = false;
   if (blend == kAllLanes && AllUniform(operands))
     if (!Uniform(fn, attr, width, operands, &result, &done)) return false;
-  if (!done && !PerLane(fn, attr, width, operands, blend, &result)) return false;
+  if (blend != kAllLanes) Choose(blend, *operands[0], *operands[1], &result);
+  else if (!done && !PerLane(fn, attr, width, operands, &result)) return false;
   bool covariant = true;
   for (const int r : column_reference_) covariant &= r >= 0;
   if (covariant) {

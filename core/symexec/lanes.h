@@ -81,7 +81,8 @@ class VectorOps {
   };
   bool AllUniform(std::span<const Lanes* const> operands) const;
   bool Uniform(expr::Fn fn, uint64_t attr, int width, std::span<const Lanes* const> operands, Lanes* out, bool* done);
-  bool PerLane(expr::Fn fn, uint64_t attr, int width, std::span<const Lanes* const> operands, MaskId blend, Lanes* out);
+  bool PerLane(expr::Fn fn, uint64_t attr, int width, std::span<const Lanes* const> operands, Lanes* out);
+  void Choose(MaskId mask, const Lanes& a, const Lanes& b, Lanes* out);
   bool Remembered(expr::Fn fn, uint64_t attr, int width, std::span<const Lanes* const> operands, MaskId blend,
                   Lanes* out);
   void GrowMemo();

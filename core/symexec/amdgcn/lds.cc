@@ -9,10 +9,6 @@ Lds::Lds(uint32_t bytes, uint32_t granule, int wave_lanes)
     : granule_(granule), granule_log2_(static_cast<uint32_t>(std::countr_zero(granule))), wave_lanes_(wave_lanes),
       cells_((bytes + granule - 1) / granule), records_(kInFlight + 1) {}
 
-bool Lds::Ordered(const Access& earlier, const Access& now) const {
-  return earlier.block < now.block || earlier.lane == now.lane || (earlier.of == now.of && earlier.wave < now.wave);
-}
-
 // Bytes that already stand there, written by another lane.
 bool Lds::SameValue(const Cell& c, uint32_t record, int lane, const VectorOps& ops) const {
   if (c.record == kNothing || records_[c.record].bytes != records_[record].bytes) return false;
@@ -35,14 +31,14 @@ void Lds::Release(uint32_t record) {
   if (record > kInFlight && --records_[record].cells == 0) free_.push_back(record);
 }
 
-Lds::Race Lds::Write(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t bytes, const Lanes& value,
-                     const VectorOps& ops, const SharedMemory& order) {
+Lds::Race Lds::Write(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t at, uint32_t bytes,
+                     const Lanes& value, const VectorOps& ops, const SharedMemory& order) {
   if (lanes.empty()) return Race::kNone;
   const uint32_t id = NewRecord(value, bytes), count = bytes >> granule_log2_;
   for (const uint16_t lane : lanes) {
     const int wave = lane / wave_lanes_;
     const Access now = {order.block_epoch + 1, order.warp_epoch[static_cast<size_t>(wave)], lane, static_cast<uint16_t>(wave)};
-    Cell* const first = &cells_[static_cast<uint64_t>(addresses[lane]) >> granule_log2_];
+    Cell* const first = &cells_[(static_cast<uint64_t>(addresses[lane]) + at) >> granule_log2_];
     for (uint32_t i = 0; i < count; ++i) {
       Cell& c = first[i];
       const uint16_t offset = static_cast<uint16_t>(i << granule_log2_);

@@ -25,10 +25,10 @@ class Lds {
   Lds(uint32_t bytes, uint32_t granule, int wave_lanes);
 
   uint32_t granule() const { return granule_; }
-  // One access of each of `lanes`, in this order; `addresses` is indexed by lane, `bytes` from there exist.
-  // `value`: all lanes' values of `bytes` bytes, settled. `order` counts the workgroup's barriers and the waves'
-  // instructions.
-  Race Write(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t bytes, const Lanes& value,
+  // One access of each of `lanes`, in this order, `at` bytes behind its address; `addresses` is indexed by lane, `bytes`
+  // from there exist. `value`: all lanes' values of `bytes` bytes, settled. `order` counts the workgroup's barriers and
+  // the waves' instructions.
+  Race Write(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t at, uint32_t bytes, const Lanes& value,
              const VectorOps& ops, const SharedMemory& order);
   // From here until Land the same lanes' bytes may be written at any moment; whoever accesses them meanwhile races.
   Race Reserve(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t bytes, const SharedMemory& order);
@@ -72,7 +72,9 @@ class Lds {
     Lanes value;
     uint32_t bytes = 0, cells = 0;      // `cells` hold part of it; 0: free
   };
-  bool Ordered(const Access& earlier, const Access& now) const;
+  static bool Ordered(const Access& earlier, const Access& now) {
+    return earlier.block < now.block || earlier.lane == now.lane || (earlier.of == now.of && earlier.wave < now.wave);
+  }
   bool SameValue(const Cell& c, uint32_t record, int lane, const VectorOps& ops) const;
   uint32_t NewRecord(const Lanes& value, uint32_t bytes);
   void Release(uint32_t record);

@@ -79,23 +79,38 @@ bool WaveMachine::DppSources(const GcnInst& in, std::vector<int>* source) const 
   return true;
 }
 
-// Lanes that a DPP instruction writes: row and bank masks, and without bound_ctrl only lanes with a source.
-bool WaveMachine::ExecDppMask(const GcnInst& in, MaskId* write) {
-  std::vector<int> source;
-  if (!DppSources(in, &source)) return Unmodelled64();
-  *write = space_.And(exec_, space_.MaskWhere([&](int l) {
+const WaveMachine::DppPlan* WaveMachine::PlanOf(const GcnInst& in) {
+  const uint32_t key = static_cast<uint32_t>(in.dpp) << 24 | static_cast<uint32_t>(in.dpp_value) << 16 |
+                       static_cast<uint32_t>(in.row_mask) << 8 | static_cast<uint32_t>(in.bank_mask) << 4 | (in.bound_ctrl ? 1u : 0u);
+  for (const auto& plan : dpp_plans_)
+    if (plan->key == key) return plan.get();
+  auto plan = std::make_unique<DppPlan>();
+  plan->key = key;
+  if (!DppSources(in, &plan->source)) return nullptr;
+  plan->with_source = space_.MaskWhere([&](int l) { return plan->source[l] >= 0; });
+  // Row and bank masks, and without bound_ctrl only lanes with a source.
+  plan->writes = space_.MaskWhere([&](int l) {
     const int lane = l % kWaveLanes;
-    return (in.row_mask >> (lane / 16) & 1) != 0 && (in.bank_mask >> (lane % 16 / 4) & 1) != 0 && (in.bound_ctrl || source[l] >= 0);
-  }));
+    return (in.row_mask >> (lane / 16) & 1) != 0 && (in.bank_mask >> (lane % 16 / 4) & 1) != 0 && (in.bound_ctrl || plan->source[l] >= 0);
+  });
+  dpp_plans_.push_back(std::move(plan));
+  return dpp_plans_.back().get();
+}
+
+// Lanes that a DPP instruction writes.
+bool WaveMachine::ExecDppMask(const GcnInst& in, MaskId* write) {
+  const DppPlan* plan = PlanOf(in);
+  if (plan == nullptr) return Unmodelled64();
+  *write = space_.And(exec_, plan->writes);
   return true;
 }
 
 bool WaveMachine::DppRead(const GcnInst& in, const GcnOperand& o, Value* out) {
-  std::vector<int> source;
-  MaskId write;
-  if (o.kind != OperandKind::kRegister || !DppSources(in, &source) || !ExecDppMask(in, &write)) return Unmodelled64();
-  const MaskId with_source = space_.MaskWhere([&](int l) { return source[l] >= 0; });
-  for (int l = 0; l < space_.lanes(); ++l)
+  const DppPlan* plan = o.kind == OperandKind::kRegister ? PlanOf(in) : nullptr;
+  if (plan == nullptr) return Unmodelled64();
+  const std::vector<int>& source = plan->source;
+  const MaskId write = space_.And(exec_, plan->writes), with_source = plan->with_source;
+  for (int l = 0; l < space_.lanes() && (exec_ != kAllLanes || space_.lanes() % kWaveLanes != 0); ++l)
     if (space_.Test(write, l) && source[l] >= 0 && (source[l] >= space_.lanes() || !space_.Test(exec_, source[l])))
       return Unknown("DPP_INACTIVE", "DPP reads a lane that does not execute");
   if (!Awaited(o.reg)) return false;

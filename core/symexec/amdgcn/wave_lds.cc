@@ -23,7 +23,7 @@ const std::vector<uint16_t>& WaveMachine::LanesOf(MaskId mask) {
   return lane_list_;
 }
 
-bool WaveMachine::LdsWrite(const std::vector<int64_t>& addresses, uint32_t bytes, const Value& value) {
+bool WaveMachine::LdsWrite(const std::vector<int64_t>& addresses, uint32_t at, uint32_t bytes, const Value& value) {
   const std::vector<uint16_t>& lanes = LanesOf(exec_);
   absl::InlinedVector<Piece, 4> pieces;
   if (!ToPieces(value, static_cast<int>(bytes) * 8, &pieces)) return false;
@@ -34,16 +34,11 @@ bool WaveMachine::LdsWrite(const std::vector<int64_t>& addresses, uint32_t bytes
     if (!ToLanes(value, static_cast<int>(bytes) * 8, &joined)) return false;
     pieces.assign(1, {std::move(joined), static_cast<uint8_t>(bytes * 8)});
   }
-  const int64_t* at = addresses.data();
-  std::vector<int64_t> shifted;
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    ops_.Settle(&pieces[i].lanes);
-    const auto race = lds_.Write(lanes, at, pieces[i].bits / 8u, pieces[i].lanes, ops_, shared_);
+  for (Piece& p : pieces) {
+    ops_.Settle(&p.lanes);
+    const auto race = lds_.Write(lanes, addresses.data(), at, p.bits / 8u, p.lanes, ops_, shared_);
     if (race != Lds::Race::kNone) return Conflict(race);
-    if (i + 1 == pieces.size()) break;
-    if (shifted.empty()) shifted = addresses;
-    for (int64_t& a : shifted) a += pieces[i].bits / 8;
-    at = shifted.data();
+    at += p.bits / 8u;
   }
   return true;
 }
@@ -56,8 +51,9 @@ bool WaveMachine::LdsGather(const std::vector<int64_t>& addresses, uint32_t at, 
   };
   const std::vector<uint16_t>& lanes = LanesOf(exec_);
   absl::InlinedVector<Writer, kMaxWriters> writers;
-  lds_source_.resize(space_.lanes());
-  lds_writer_.assign(space_.lanes(), 0);
+  const size_t count = static_cast<size_t>(space_.lanes());
+  lds_source_.resize(count);
+  lds_writer_.resize(count);
   size_t w = 0;
   *done = false;
   for (const uint16_t l : lanes) {
@@ -71,16 +67,23 @@ bool WaveMachine::LdsGather(const std::vector<int64_t>& addresses, uint32_t at, 
     lds_source_[l] = p.source;
     lds_writer_[l] = static_cast<uint8_t>(w);
   }
-  std::vector<uint16_t> source(space_.lanes());
+  if (lanes.size() < count) {
+    // What the other lanes have here, nobody reads.
+    std::vector<bool> reads(count, false);
+    for (const uint16_t l : lanes) reads[l] = true;
+    for (size_t l = 0; l < count; ++l)
+      if (!reads[l]) lds_source_[l] = writers[0].first, lds_writer_[l] = 0;
+  }
+  std::vector<uint16_t> source;
   for (w = 0; w < writers.size(); ++w) {
     const Writer& writer = writers[w];
     Lanes part;
     if (writer.record == Lds::kNothing) {
       part.nodes = nodes_.Undef();
     } else {
-      source.assign(space_.lanes(), writer.first);  // what other lanes have here, nobody reads
-      for (const uint16_t l : lanes)
-        if (lds_writer_[l] == w) source[l] = lds_source_[l];
+      source = lds_source_;
+      for (size_t l = 0; l < count && writers.size() > 1; ++l)
+        if (lds_writer_[l] != w) source[l] = writer.first;
       part = ops_.Permute(lds_.value(writer.record), space_.InternPerm(source.data()));
       if (writer.offset != 0 || lds_.bytes(writer.record) != bytes) {
         const Lanes whole = part;
@@ -101,17 +104,23 @@ bool WaveMachine::LdsGather(const std::vector<int64_t>& addresses, uint32_t at, 
 }
 
 // Lane by lane, where one lane's bytes come from several writes.
-bool WaveMachine::LdsReadLanes(const std::vector<int64_t>& addresses, uint32_t bytes, Lanes* out) {
+bool WaveMachine::LdsReadLanes(const std::vector<int64_t>& addresses, uint32_t at, uint32_t bytes, Lanes* out) {
   std::vector<Scalar> lanes(space_.lanes());
   for (Scalar& s : lanes) s.node = nodes_.Undef();
   std::vector<SharedMemory::Fragment> fragments;
   std::vector<StoredScalar> values(bytes);  // of the fragments
   for (const uint16_t l : LanesOf(exec_)) {
-    fragments.clear();
+    const uint32_t address = static_cast<uint32_t>(addresses[l]) + at;
     Lds::Place last;
-    for (uint32_t at = 0; at < bytes; at += lds_.granule()) {
+    if (moves_ == nullptr && lds_.From(address, bytes, &last) && last.record != Lds::kNothing && last.offset == 0 &&
+        lds_.bytes(last.record) == bytes) {
+      lanes[l] = ops_.At(lds_.value(last.record), last.source);
+      continue;
+    }
+    fragments.clear();
+    for (uint32_t part = 0; part < bytes; part += lds_.granule()) {
       Lds::Place p;
-      lds_.From(static_cast<uint32_t>(addresses[l]) + at, lds_.granule(), &p);
+      lds_.From(address + part, lds_.granule(), &p);
       const bool follows = !fragments.empty() && p.record == last.record && p.source == last.source &&
                            (p.record == Lds::kNothing || p.offset == fragments.back().offset + fragments.back().bytes);
       if (follows) {
@@ -134,9 +143,7 @@ bool WaveMachine::LdsReadLanes(const std::vector<int64_t>& addresses, uint32_t b
   return true;
 }
 
-bool WaveMachine::LdsRead(const std::vector<int64_t>& addresses, uint32_t bytes, Value* out) {
-  const auto race = lds_.Read(LanesOf(exec_), addresses.data(), bytes, shared_);
-  if (race != Lds::Race::kNone) return Conflict(race);
+bool WaveMachine::LdsRead(const std::vector<int64_t>& addresses, uint32_t at, uint32_t bytes, Value* out) {
   Lanes word;
   bool done = false;
   for (uint32_t parts = 1; !done && moves_ == nullptr && parts <= bytes / lds_.granule(); parts *= 2) {
@@ -145,7 +152,7 @@ bool WaveMachine::LdsRead(const std::vector<int64_t>& addresses, uint32_t bytes,
     done = true;
     uint64_t widths = 0;
     for (uint32_t i = 0; i < parts && done; ++i) {
-      if (!LdsGather(addresses, i * size, size, &part[i], &done)) return false;
+      if (!LdsGather(addresses, at + i * size, size, &part[i], &done)) return false;
       widths |= uint64_t{8} * size << (8 * i);
     }
     if (!done || parts == 1) {
@@ -156,7 +163,7 @@ bool WaveMachine::LdsRead(const std::vector<int64_t>& addresses, uint32_t bytes,
     for (const Lanes& p : part) operands.push_back(&p);
     if (!ops_.Apply(Fn::kConcat, widths, static_cast<int>(bytes) * 8, operands, &word)) return OutOfAnchors();
   }
-  if (!done && !LdsReadLanes(addresses, bytes, &word)) return false;
+  if (!done && !LdsReadLanes(addresses, at, bytes, &word)) return false;
   const auto halves = [&](expr::NodeId id) { return nodes_[id].fn == Fn::kConcat && nodes_[id].children == 2 && nodes_[id].attr == kTwoHalves; };
   bool apart = bytes == 4 && word.uniform() && halves(word.nodes);
   if (bytes == 4 && !word.uniform()) {

@@ -117,6 +117,13 @@ class WaveMachine : public Machine {
 
   // wave_lanes.cc
   bool Gather(const Value& v, MaskId defined, const std::vector<int>& source, Value* out);
+  // Where a control's lanes read from, and which lanes an instruction with it writes if all execute.
+  struct DppPlan {
+    uint32_t key = 0;  // control, value, masks, bound_ctrl
+    std::vector<int> source;
+    MaskId with_source = 0, writes = 0;
+  };
+  const DppPlan* PlanOf(const GcnInst& in);  // null: no control
   bool DppSources(const GcnInst& in, std::vector<int>* source) const;
   bool DppRead(const GcnInst& in, const GcnOperand& o, Value* out);
   bool ExecDppMask(const GcnInst& in, MaskId* write);
@@ -139,11 +146,11 @@ class WaveMachine : public Machine {
 
   // wave_lds.cc
   const std::vector<uint16_t>& LanesOf(MaskId mask);  // holds until the next call
-  // The executing lanes access `bytes` (at most 4) from their `addresses` on.
-  bool LdsWrite(const std::vector<int64_t>& addresses, uint32_t bytes, const Value& value);
-  bool LdsRead(const std::vector<int64_t>& addresses, uint32_t bytes, Value* out);
+  // The executing lanes access `bytes` (at most 4), `at` bytes behind their `addresses`. Reads have been checked.
+  bool LdsWrite(const std::vector<int64_t>& addresses, uint32_t at, uint32_t bytes, const Value& value);
+  bool LdsRead(const std::vector<int64_t>& addresses, uint32_t at, uint32_t bytes, Value* out);
   bool LdsGather(const std::vector<int64_t>& addresses, uint32_t at, uint32_t bytes, Lanes* out, bool* done);
-  bool LdsReadLanes(const std::vector<int64_t>& addresses, uint32_t bytes, Lanes* out);
+  bool LdsReadLanes(const std::vector<int64_t>& addresses, uint32_t at, uint32_t bytes, Lanes* out);
 
   const isa::amdgcn::Kernel& kernel_;
   const GcnInst* in_ = nullptr;
@@ -171,6 +178,7 @@ class WaveMachine : public Machine {
   const MatrixPerms& PermsOf(int m, int blocks, int results);
   std::map<std::pair<int, int>, MatrixPerms> matrix_perms_;  // by rows and blocks
   Lds lds_;                        // shared_ counts barriers and the waves' instructions for it
+  std::vector<std::unique_ptr<DppPlan>> dpp_plans_;
   MaskId lane_list_mask_ = kNoLanes;
   std::vector<uint16_t> lane_list_, lds_source_;
   std::vector<uint8_t> lds_writer_;

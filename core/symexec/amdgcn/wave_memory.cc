@@ -376,6 +376,10 @@ bool WaveMachine::ExecLds(const GcnInst& in) {
     if (!LaneAddresses(sum, bytes == 12 ? 4 : bytes, shared_bytes_, "LDS", &addresses)) return false;
     if (bytes == 12 && !LaneAddresses(sum, 4, shared_bytes_ - std::min(shared_bytes_, 8u), "LDS", &addresses)) return false;
     const uint32_t unit = std::min(bytes, 4u);
+    if (!store) {
+      const auto race = lds_.Read(LanesOf(exec_), addresses.data(), bytes, shared_);
+      if (race != Lds::Race::kNone) return Conflict(race);
+    }
     for (uint32_t done = 0; done < bytes; done += unit) {
       if (store) {
         const GcnOperand& data = o[1 + p];
@@ -385,10 +389,10 @@ bool WaveMachine::ExecLds(const GcnInst& in) {
         part = v;
         if (unit < 4 && !Slice(v, high_half ? 16 : 0, static_cast<int>(unit) * 8, &part)) return false;
         part.width = static_cast<uint8_t>(unit * 8);
-        if (!LdsWrite(addresses, unit, part)) return false;
+        if (!LdsWrite(addresses, done, unit, part)) return false;
       } else {
         Value v;
-        if (!LdsRead(addresses, unit, &v)) return false;
+        if (!LdsRead(addresses, done, unit, &v)) return false;
         if (unit < 4) {
           const Value narrow = v;
           if (keep_half) {
@@ -405,7 +409,6 @@ bool WaveMachine::ExecLds(const GcnInst& in) {
         if (!Put(static_cast<uint16_t>(o[0].reg + word), std::move(v))) return false;
         ++word;
       }
-      for (int64_t& a : addresses) a += unit;
     }
   }
   IssueLds(store ? nullptr : &o[0]);
