@@ -87,7 +87,7 @@ Lds::Race Lds::Land(std::span<const uint16_t> lanes, const int64_t* addresses, u
   for (const uint16_t lane : lanes)
     for (uint32_t i = 0; i < bytes >> granule_log2_; ++i)
       cells_[(static_cast<uint64_t>(addresses[lane]) >> granule_log2_) + i].record = kNothing;
-  return Write(lanes, addresses, bytes, value, ops, order);
+  return Write(lanes, addresses, 0, bytes, value, ops, order);
 }
 
 Lds::Race Lds::Read(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t bytes, const SharedMemory& order) {
