@@ -20,17 +20,19 @@ LaneSpace::LaneSpace(int lanes)
 
 LaneSpace::Offsets LaneSpace::InternArray(int64_t* v) {
   const int64_t first = v[0];
-  ArrayInfo info;
-  uint64_t bits = uint64_t{1} << 63;
-  for (int l = 0; l < lanes_; ++l) {
-    v[l] = static_cast<int64_t>(static_cast<uint64_t>(v[l]) - static_cast<uint64_t>(first));
-    info.min = std::min(info.min, v[l]);
-    info.max = std::max(info.max, v[l]);
-    bits |= static_cast<uint64_t>(v[l]);
-  }
-  info.trailing_zeros = std::countr_zero(bits);
+  for (int l = 0; l < lanes_; ++l) v[l] = static_cast<int64_t>(static_cast<uint64_t>(v[l]) - static_cast<uint64_t>(first));
   const ArrayId id = arrays_.Intern(v);
-  if (id == array_info_.size()) array_info_.push_back(info);
+  if (id == array_info_.size()) {
+    ArrayInfo info;
+    uint64_t bits = uint64_t{1} << 63;
+    for (int l = 0; l < lanes_; ++l) {
+      info.min = std::min(info.min, v[l]);
+      info.max = std::max(info.max, v[l]);
+      bits |= static_cast<uint64_t>(v[l]);
+    }
+    info.trailing_zeros = std::countr_zero(bits);
+    array_info_.push_back(info);
+  }
   return {id, first};
 }
 
