@@ -262,7 +262,6 @@ bool Machine::SharedRead(const std::vector<int64_t>& addresses, uint32_t bytes, 
   const int count = space_.lanes();
   std::vector<Scalar> lanes;
   std::vector<SharedMemory::Fragment> fragments;
-  bool halves = false;
   // As long as all lanes read what was copied from one buffer, offsets are all that is kept of them.
   bool in_memory = mask == kAllLanes && moves_ == nullptr;
   const StoredScalar* first = nullptr;
@@ -293,8 +292,6 @@ bool Machine::SharedRead(const std::vector<int64_t>& addresses, uint32_t bytes, 
         if (f.value != nullptr) moves_->Add(nodes_, f.value->Get(), f.writer, l, MoveLog::Route::kShared);
       moves_->Add(nodes_, lanes[l], fragments[0].writer, l, MoveLog::Route::kShared);
     }
-    const expr::Node& n = nodes_[lanes[l].node];
-    halves |= bytes == 4 && n.fn == Fn::kConcat && n.children == 2 && n.attr == (16 | 16 << 8);
   }
   if (in_memory) {
     Lanes copied;
@@ -304,20 +301,7 @@ bool Machine::SharedRead(const std::vector<int64_t>& addresses, uint32_t bytes, 
     *out = Value::Bits(std::move(copied), static_cast<int>(bytes) * 8);
     return true;
   }
-  Lanes word = ops_.Pack(lanes);
-  if (!halves) {
-    *out = Value::Bits(std::move(word), static_cast<int>(bytes) * 8);
-    return true;
-  }
-  // Packed halves stay apart.
-  absl::InlinedVector<Piece, 4> pieces(2);
-  const Lanes* operand = &word;
-  for (int i = 0; i < 2; ++i) {
-    pieces[i].bits = 16;
-    if (!ops_.Apply(Fn::kExtract, static_cast<uint64_t>(16 * i), 16, {&operand, 1}, &pieces[i].lanes)) return OutOfAnchors();
-  }
-  FromPieces(std::move(pieces), 32, out);
-  return true;
+  return FromWord(ops_.Pack(lanes), static_cast<int>(bytes) * 8, out);
 }
 
 bool Machine::SharedWrite(const std::vector<int64_t>& addresses, uint32_t bytes, MaskId mask, const Value& value,

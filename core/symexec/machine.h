@@ -193,6 +193,8 @@ class Machine {
   bool ToLanes(const Value& v, int width, Lanes* out);
   bool ToPieces(const Value& v, int width, absl::InlinedVector<Piece, 4>* out);
   void FromPieces(absl::InlinedVector<Piece, 4> pieces, int width, Value* out);
+  // A word read from memory: two packed halves, in some lane, stay apart.
+  bool FromWord(Lanes word, int width, Value* out);
   bool Slice(const Value& v, int offset, int width, Value* out);
   bool Concat(const std::vector<Value>& parts, Value* out);
   bool AsInt(Value* v);

@@ -436,6 +436,30 @@ bool Machine::ToPieces(const Value& v, int width, absl::InlinedVector<Piece, 4>*
   return true;
 }
 
+bool Machine::FromWord(Lanes word, int width, Value* out) {
+  constexpr uint64_t kTwoHalves = 16 | 16 << 8;
+  const auto is_halves = [this](expr::NodeId id) {
+    return nodes_[id].fn == Fn::kConcat && nodes_[id].children == 2 && nodes_[id].attr == kTwoHalves;
+  };
+  bool apart = false;
+  if (width == 32) {
+    const uint32_t* ids = word.uniform() ? &word.nodes : space_.nodes(word.nodes & ~kMixed);
+    apart = std::any_of(ids, ids + (word.uniform() ? 1 : space_.lanes()), is_halves);
+  }
+  if (!apart) {
+    *out = Value::Bits(std::move(word), width);
+    return true;
+  }
+  absl::InlinedVector<Piece, 4> pieces(2);
+  const Lanes* operand = &word;
+  for (int i = 0; i < 2; ++i) {
+    pieces[i].bits = 16;
+    if (!ops_.Apply(Fn::kExtract, static_cast<uint64_t>(16 * i), 16, {&operand, 1}, &pieces[i].lanes)) return OutOfAnchors();
+  }
+  FromPieces(std::move(pieces), width, out);
+  return true;
+}
+
 void Machine::FromPieces(absl::InlinedVector<Piece, 4> pieces, int width, Value* out) {
   Value v;
   v.kind = Value::Kind::kBits;

@@ -11,7 +11,6 @@ using expr::Scalar;
 
 namespace {
 constexpr size_t kMaxWriters = 4;  // instructions whose values one read joins lane by lane
-constexpr uint64_t kTwoHalves = 16 | 16 << 8;
 }  // namespace
 
 const std::vector<uint16_t>& WaveMachine::LanesOf(MaskId mask) {
@@ -164,25 +163,7 @@ bool WaveMachine::LdsRead(const std::vector<int64_t>& addresses, uint32_t at, ui
     if (!ops_.Apply(Fn::kConcat, widths, static_cast<int>(bytes) * 8, operands, &word)) return OutOfAnchors();
   }
   if (!done && !LdsReadLanes(addresses, at, bytes, &word)) return false;
-  const auto halves = [&](expr::NodeId id) { return nodes_[id].fn == Fn::kConcat && nodes_[id].children == 2 && nodes_[id].attr == kTwoHalves; };
-  bool apart = bytes == 4 && word.uniform() && halves(word.nodes);
-  if (bytes == 4 && !word.uniform()) {
-    const uint32_t* ids = space_.nodes(word.nodes & ~kMixed);
-    apart = std::any_of(ids, ids + space_.lanes(), halves);
-  }
-  if (!apart) {
-    *out = Value::Bits(std::move(word), static_cast<int>(bytes) * 8);
-    return true;
-  }
-  // Packed halves stay apart.
-  absl::InlinedVector<Piece, 4> pieces(2);
-  const Lanes* operand = &word;
-  for (int i = 0; i < 2; ++i) {
-    pieces[i].bits = 16;
-    if (!ops_.Apply(Fn::kExtract, static_cast<uint64_t>(16 * i), 16, {&operand, 1}, &pieces[i].lanes)) return OutOfAnchors();
-  }
-  FromPieces(std::move(pieces), 32, out);
-  return true;
+  return FromWord(std::move(word), static_cast<int>(bytes) * 8, out);
 }
 
 }  // namespace samebits::symexec
