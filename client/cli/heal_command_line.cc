@@ -54,7 +54,8 @@ CLI::App* AddAsking(CLI::App* heal, Builder* b, Command command, const char* nam
   synthetic->excludes(file);
   Add(sub, "--limit", o.limit, "N", "Only the first N prompts of the file")->check(CLI::PositiveNumber.description(""))->excludes(synthetic);
   Add(sub, "--anchor", o.anchor, "CONFIGURATION", "What others are compared with; default fp32");
-  Add(sub, "--max-new-tokens", o.max_new_tokens, "N", "Most tokens that are generated for a prompt");
+  Add(sub, "--max-new-tokens", o.max_new_tokens, "N", "Most tokens that are generated for a prompt")
+      ->check(CLI::PositiveNumber.description(""));
   return sub;
 }
 

@@ -15,6 +15,7 @@
 #include "client/render/heal_figures.h"
 #include "core/heal/jobs/job.h"
 #include "core/heal/model/checkpoint.h"
+#include "core/heal/model/mark_of_weights.h"
 #include "proto/convert/numerics/numerics.h"
 #include "workers/heal/backend/backend.h"
 

@@ -5,11 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -24,20 +22,6 @@ namespace {
 // A line "samebits-heal-journal/1 SHA256"; then for each unit a line "unit INDEX SIZE SHA256", SIZE bytes, a line break.
 constexpr char kMagic[] = "samebits-heal-journal/1 ";
 constexpr off_t kMostBytes = off_t{4} << 30;
-constexpr size_t kMarkedValues = 4096;
-
-constexpr heal::TensorId kTensors[] = {
-    heal::TensorId::kInputNorm, heal::TensorId::kQkv,     heal::TensorId::kQkvBias,   heal::TensorId::kQueryNorm,
-    heal::TensorId::kKeyNorm,   heal::TensorId::kOutput,  heal::TensorId::kMlpNorm,   heal::TensorId::kGateUp,
-    heal::TensorId::kDown,      heal::TensorId::kEmbedding, heal::TensorId::kFinalNorm, heal::TensorId::kHead};
-
-void MarkTensor(std::span<const uint16_t> values, std::string* text) {
-  const size_t step = std::max<size_t>(1, values.size() / kMarkedValues);
-  for (size_t i = 0; i < values.size(); i += step) {
-    text->push_back(static_cast<char>(values[i] & 0xff));
-    text->push_back(static_cast<char>(values[i] >> 8));
-  }
-}
 
 // The unit at `at`, and *at after it; nullopt where none is whole there.
 std::optional<std::pair<int64_t, std::string>> TakeUnit(const std::string& text, size_t* at) {
@@ -57,20 +41,6 @@ std::optional<std::pair<int64_t, std::string>> TakeUnit(const std::string& text,
 }
 
 }  // namespace
-
-std::string MarkOfWeights(const heal::Checkpoint& checkpoint) {
-  if (checkpoint.synthetic_seed()) return "";
-  std::string digests;
-  for (int layer = 0; layer < checkpoint.shape().layers; ++layer) {
-    for (const heal::TensorId id : kTensors) {
-      if (!heal::Has(checkpoint.shape(), id) || (layer != 0 && !heal::IsOfLayer(id))) continue;
-      std::string values;
-      MarkTensor(checkpoint.Tensor(layer, id), &values);
-      absl::StrAppend(&digests, layer, " ", static_cast<int>(id), " ", Sha256Hex(values), "\n");
-    }
-  }
-  return Sha256Hex(digests);
-}
 
 absl::StatusOr<std::unique_ptr<HealJournal>> HealJournal::Open(const std::string& path, const std::string& identity) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);

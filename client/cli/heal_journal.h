@@ -9,13 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/heal/jobs/job.h"
-#include "core/heal/model/checkpoint.h"
 
 namespace samebits::cli {
-
-// Tells models apart whose files changed under the same name: a digest of up to 4,096 values of every tensor, spread
-// evenly. Empty for synthetic weights, which their name tells.
-std::string MarkOfWeights(const heal::Checkpoint& checkpoint);
 
 // Units are on the disk when Add returns. A unit that was cut off while it was written is dropped at the next opening.
 class HealJournal {

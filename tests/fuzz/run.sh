@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 seconds=${1:-600}
 shift || true
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(ptx_parser_fuzz executor_fuzz gemm_desc_fuzz amdgcn_fuzz prompt_file_fuzz model_file_fuzz)
+[ ${#targets[@]} -gt 0 ] || targets=(ptx_parser_fuzz executor_fuzz gemm_desc_fuzz amdgcn_fuzz prompt_file_fuzz model_file_fuzz disassembly_fuzz)
 work=build/fuzz
 
 step "Build"
@@ -32,6 +32,7 @@ for target in "${targets[@]}"; do
   [ "$target" = ptx_parser_fuzz ] && more=(tests/fuzz/ptx_corpus)
   [ "$target" = prompt_file_fuzz ] && more=(tests/fuzz/prompt_file_corpus)
   [ "$target" = model_file_fuzz ] && more=(tests/fuzz/model_file_corpus)
+  [ "$target" = disassembly_fuzz ] && more=(tests/unit/core/heal/instruction_mix/fixtures)
   UBSAN_OPTIONS=print_stacktrace=1 "build/asan/tests/fuzz/$target" -dict="$dict" -max_len=8192 \
     -timeout=120 -rss_limit_mb=4096 -max_total_time="$seconds" -print_final_stats=1 -verbosity=0 -print_funcs=0 \
     -artifact_prefix="$work/failures/$target-" "$work/found/$target" "$work/seeds/$target" "${more[@]}" ||

@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/heal/jobs/job.h"
 #include "core/heal/model/checkpoint.h"
+#include "core/heal/model/mark_of_weights.h"
 #include "proto/convert/numerics/numerics.h"
 #include "workers/heal/backend/backend.h"
 #include "workers/heal/mix_task.h"
@@ -23,6 +25,7 @@ namespace {
 using Leased = worker::v1::UpdateWorkerSessionResponse::Leased;
 
 constexpr absl::Duration kReportInterval = absl::Milliseconds(100);
+constexpr uint32_t kMarkUnit = 0xffffffff;  // is no unit of a job: these have lower numbers
 
 // Tells the parent. The parent ends this process to cancel.
 class FrameEvents : public heal::JobEvents {
@@ -50,6 +53,25 @@ class FrameEvents : public heal::JobEvents {
   absl::Time last_ = absl::InfinitePast();
 };
 
+// Units are only of use with the weights that they were computed from: the first lease leaves the mark of its model's as a
+// unit of its own, and a later one whose model has another mark ends.
+absl::Status CheckWeights(const Leased& lease, const std::string& model, const heal::Checkpoint& checkpoint) {
+  const std::string mark = heal::MarkOfWeights(checkpoint);
+  if (mark.empty()) return absl::OkStatus();
+  for (const worker::v1::TaskUnit& unit : lease.units()) {
+    if (unit.index() != kMarkUnit) continue;
+    if (unit.body() == mark) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the model '", model, "' has other weights on this worker than on the one that began the job; have the name stand for the same "
+        "files on all workers (samebits-worker --model), and submit the job again"));
+  }
+  worker::v1::TaskUnit unit;
+  unit.set_index(kMarkUnit);
+  unit.set_body(mark);
+  Send(Frame::kUnit, unit.SerializeAsString());
+  return absl::OkStatus();
+}
+
 absl::StatusOr<v1::NumericsResult> CountInstructions(const Leased& lease) {
   FrameEvents events;
   return RunMixTask(lease, {[&](uint64_t done, uint64_t total) {
@@ -67,10 +89,12 @@ absl::StatusOr<v1::NumericsResult> Compute(const std::string& device, const std:
   if (!checkpoint.ok()) return checkpoint.status();
   const absl::StatusOr<heal::JobSpec> spec = proto::SpecFromProto(request, (*checkpoint)->shape());
   if (!spec.ok()) return spec.status();
+  if (absl::Status status = CheckWeights(lease, run->model(), **checkpoint); !status.ok()) return status;
   const auto backend = OpenBackend(*checkpoint, device);
   if (!backend.ok()) return backend.status();
   heal::Records done;
-  for (const worker::v1::TaskUnit& unit : lease.units()) done[unit.index()] = unit.body();
+  for (const worker::v1::TaskUnit& unit : lease.units())
+    if (unit.index() != kMarkUnit) done[unit.index()] = unit.body();
   FrameEvents events;
   const absl::StatusOr<heal::JobResult> result = heal::RunJob(*spec, **backend, done, events);
   if (!result.ok()) return result.status();

@@ -87,6 +87,12 @@ absl::Status Validate(const PromptSet& set, const ModelShape& shape) {
                                                    " entries, the vocabulary ", shape.vocabulary));
   }
   if (set.stop_tokens.size() > 64) return absl::InvalidArgumentError("stop_tokens: at most 64 are allowed");
+  for (const int32_t token : set.stop_tokens) {
+    if (token < 0 || token >= shape.vocabulary) {
+      return absl::InvalidArgumentError(absl::StrCat("stop_tokens: ", token, " is none of the vocabulary's ", shape.vocabulary,
+                                                     "; are the prompts of another model?"));
+    }
+  }
   return absl::OkStatus();
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -70,6 +71,25 @@ absl::Status AddTensor(const std::string& name, const Json& entry, std::span<con
   return absl::OkStatus();
 }
 
+// No byte belongs to two tensors. Offsets were checked one by one.
+absl::Status CheckDisjoint(const std::string& path, const Json& header) {
+  std::vector<std::tuple<int64_t, int64_t, std::string>> ranges;
+  for (const auto& [name, entry] : header.items()) {
+    if (name == "__metadata__") continue;
+    const std::vector<int64_t> offsets = *Counts(entry, "data_offsets", 2);
+    if (offsets[0] != offsets[1]) ranges.emplace_back(offsets[0], offsets[1], name);
+  }
+  std::sort(ranges.begin(), ranges.end());
+  for (size_t i = 1; i < ranges.size(); ++i) {
+    const auto& [begin, end, name] = ranges[i];
+    const auto& [before, until, other] = ranges[i - 1];
+    if (begin < until)
+      return Bad(path, name, absl::StrCat("data_offsets ", begin, " to ", end, " overlap those of '", other, "', ", before, " to ", until,
+                                          ": the file is damaged, or not written as safetensors"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status AddFile(const std::string& path, StoredTensors* tensors) {
   absl::StatusOr<std::shared_ptr<const MappedFile>> file = MappedFile::Open(path);
   if (!file.ok()) return file.status();
@@ -88,7 +108,7 @@ absl::Status AddFile(const std::string& path, StoredTensors* tensors) {
     const absl::Status status = AddTensor(name, entry, bytes.subspan(sizeof(header) + header), *file, tensors);
     if (!status.ok()) return status;
   }
-  return absl::OkStatus();
+  return CheckDisjoint(path, *json);
 }
 
 // File names of the index, each once; a name that leaves the folder is refused.

@@ -139,6 +139,60 @@ TEST_F(HealTest, AnotherWorkerGoesOnWhereOneWasKilled) {
   EXPECT_GE(std::stod(metrics.substr(at + 27)), 3);
 }
 
+// A small Llama model in a folder, whose weights follow from the seed.
+void WriteModel(const std::string& folder, uint32_t seed) {
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/config.json")
+      << R"({"model_type": "llama", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+             "head_dim": 8, "intermediate_size": 64, "vocab_size": 64, "rms_norm_eps": 1e-5})";
+  std::string header = "{", data;
+  const auto add = [&](const std::string& name, std::vector<int> shape) {
+    int values = 1;
+    for (const int size : shape) values *= size;
+    header += (data.empty() ? "\"" : ",\"") + name + "\":{\"dtype\":\"BF16\",\"shape\":" + Json(shape).dump() + ",\"data_offsets\":[" +
+              std::to_string(data.size()) + "," + std::to_string(data.size() + 2 * static_cast<size_t>(values)) + "]}";
+    for (int i = 0; i < values; ++i) {
+      seed = seed * 1664525 + 1013904223;
+      data += {static_cast<char>(seed >> 24), static_cast<char>(0x3d | (seed >> 16 & 0x80))};  // around 0.03 and 0.12
+    }
+  };
+  add("model.embed_tokens.weight", {64, 32});
+  add("model.norm.weight", {32});
+  add("lm_head.weight", {64, 32});
+  for (const char* layer : {"model.layers.0.", "model.layers.1."}) {
+    const std::string at = layer;
+    for (const char* norm : {"input_layernorm", "post_attention_layernorm"}) add(at + norm + ".weight", {32});
+    for (const char* square : {"q_proj", "o_proj"}) add(at + "self_attn." + square + ".weight", {32, 32});
+    for (const char* narrow : {"k_proj", "v_proj"}) add(at + "self_attn." + narrow + ".weight", {16, 32});
+    for (const char* wide : {"gate_proj", "up_proj"}) add(at + "mlp." + wide + ".weight", {64, 32});
+    add(at + "mlp.down_proj.weight", {32, 64});
+  }
+  header += "}";
+  const uint64_t size = header.size();
+  std::ofstream(folder + "/model.safetensors", std::ios::binary)
+      << std::string(reinterpret_cast<const char*>(&size), sizeof size) << header << data;
+}
+
+TEST_F(HealTest, AWorkerWithOtherWeightsDoesNotGoOn) {
+  for (const uint32_t seed : {1, 2}) WriteModel(files_.path() + "/m" + std::to_string(seed), seed);
+  WorkerProcess first(server_.address(), "first", {"--model", "m=" + files_.path() + "/m1"});
+  const Outcome started = Ask({"heal", "sweep", "--model", "m", "--synthetic-prompts", "64x64:3", "--max-new-tokens", "64", "--json", "--no-wait"});
+  ASSERT_EQ(started.exit_code, 0) << started.err;
+  const std::string name = Json::parse(started.out)["name"];
+  while (true) {
+    const Json task = Task(name);
+    ASSERT_NE(task["state"], "SUCCEEDED") << "the job is too short to be killed";
+    if (task["state"] == "FAILED" || std::stoull(task.value("done", "0")) >= 2) break;
+    Pause();
+  }
+  first.Kill();
+  WorkerProcess second(server_.address(), "second", {"--model", "m=" + files_.path() + "/m2"});
+  EXPECT_NE(Ask({"jobs", name, "--watch", "--quiet"}).exit_code, 0);
+  const Json operation = Json::parse(Ask({"jobs", name, "--format", "json"}).out);
+  EXPECT_EQ(operation["state"], "FAILED");
+  EXPECT_THAT(operation["error"].value("message", ""), AllOf(HasSubstr("'m' has other weights"), HasSubstr("--model")));
+}
+
 TEST_F(HealTest, ALocalRunThatWasKilledGoesOn) {
   const std::string journal = files_.path() + "/journal";
   const auto units = [&] {
@@ -182,6 +236,7 @@ TEST_F(HealTest, BadRequestsSayWhatIsWrong) {
     expect(run(Job("evaluate", {"--configurations", "bf17"})), "bf17");
     expect(run(Job("evaluate", {"--anchor", "heal++:99"})), "99");
     expect(run(Job("evaluate", {"--schedules", "random"})), "random");
+    expect(run({"heal", "evaluate", "--model", "synthetic:tiny", "--synthetic-prompts", "1x4", "--max-new-tokens", "0"}), "--max-new-tokens");
     expect(run(Job("policy", {"--use-prompts", "100"})), "prompts");
     expect(run({"heal", "evaluate", "--model", "synthetic:huge", "--synthetic-prompts", "1x4"}), "tiny");
     expect(run({"heal", "evaluate", "--model", "synthetic:tiny"}), "--prompts");

@@ -16,31 +16,6 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-// Weights of a synthetic model as a file's, one tensor of which may be another.
-class FileCheckpoint : public heal::Checkpoint {
- public:
-  explicit FileCheckpoint(uint64_t seed, int changed_layer = -1)
-      : own_(*heal::OpenCheckpoint("synthetic:tiny:" + std::to_string(seed))), other_(*heal::OpenCheckpoint("synthetic:tiny:99")),
-        changed_layer_(changed_layer) {}
-  const heal::ModelShape& shape() const override { return own_->shape(); }
-  std::span<const uint16_t> Tensor(int layer, heal::TensorId id) const override {
-    return (layer == changed_layer_ && id == heal::TensorId::kDown ? other_ : own_)->Tensor(layer, id);
-  }
-
- private:
-  std::shared_ptr<const heal::Checkpoint> own_, other_;
-  int changed_layer_;
-};
-
-TEST(MarkOfWeightsTest, AnyOtherTensorHasAnotherMark) {
-  const std::string mark = MarkOfWeights(FileCheckpoint(1));
-  EXPECT_EQ(mark, MarkOfWeights(FileCheckpoint(1)));
-  EXPECT_NE(mark, MarkOfWeights(FileCheckpoint(2)));
-  EXPECT_NE(mark, MarkOfWeights(FileCheckpoint(1, 0)));
-  EXPECT_NE(mark, MarkOfWeights(FileCheckpoint(1, 1)));
-  EXPECT_EQ(MarkOfWeights(**heal::OpenCheckpoint("synthetic:tiny:1")), "");
-}
-
 class HealJournalTest : public testing::Test {
  protected:
   HealJournalTest() {

@@ -68,6 +68,11 @@ TEST(ValidatePrompts, SaysWhatIsWrong) {
   bad.token_bytes.resize(65);
   EXPECT_FALSE(Validate(bad, FakeShape()).ok());
   EXPECT_FALSE(Validate(PromptSet{}, FakeShape()).ok());
+  for (const int32_t token : {-1, 64}) {
+    bad = good;
+    bad.stop_tokens = {63, token};
+    EXPECT_THAT(std::string(Validate(bad, FakeShape()).message()), HasSubstr("stop_tokens: " + std::to_string(token)));
+  }
 }
 
 TEST(SyntheticPrompts, AreSeededAndValid) {

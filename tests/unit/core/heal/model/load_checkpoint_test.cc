@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr int kHidden = 32, kHeads = 4, kKvHeads = 2, kHeadDim = 8, kIntermediate = 64, kVocabulary = 32;
 
@@ -268,6 +269,10 @@ TEST_F(SafetensorsTest, DamagedHeadersAreErrors) {
   EXPECT_THAT(with(R"({"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}})"), HasSubstr("not counts"));
   EXPECT_THAT(with(R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [8, 4]}})"), HasSubstr("lie beyond"));
   EXPECT_THAT(with(R"({"a": {"dtype": "F32", "shape": [16], "data_offsets": [4, 68]}})"), HasSubstr("lie beyond"));
+  EXPECT_THAT(with(R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}, "b": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]}})"),
+              AllOf(HasSubstr("'b'"), HasSubstr("overlap those of 'a'")));
+  EXPECT_THAT(with(R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}, "b": {"dtype": "F32", "shape": [0], "data_offsets": [4, 4]}})"),
+              Not(HasSubstr("overlap")));
 }
 
 // Wherever the file ends, the loader says that it is damaged.
