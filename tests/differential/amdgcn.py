@@ -58,7 +58,7 @@ def examine(binary, manifest, row, folder, options):
         return answer
     common = ["--inputs", str(folder), "--draws", ",".join(map(str, options.draws))]
     run = ask(binary, manifest, row, ["--interpret", *common], options.seconds)
-    answer["bytes"] = run.get("digests")
+    answer["bytes"] = None if "error" in run else run["digests"]  # with an error, those of the draws before it
     answer["model"] = run.get("model", 0)
     if "error" in run:
         answer["interpreter"] = run["error"]

@@ -134,7 +134,7 @@ def main():
                     return None
                 row = own.choice(rows)
                 signature, run, common = original(row)
-                if signature.get("status") == "OK" and "digests" in run:
+                if signature.get("status") == "OK" and "error" not in run:
                     break
             lines = (options.manifest.parent / row["path"]).read_text().split("\n")
             mutant = None
@@ -158,8 +158,8 @@ def main():
             again = ask(options.binary, folder / "m.jsonl", row["id"], ["--interpret", *common])
             if again.get("crash"):
                 return "CRASH", mutant[0], row
-            if "digests" not in again:
-                return "same signature, not interpreted", mutant[0] + ": " + again.get("error", ""), row
+            if "error" in again:
+                return "same signature, not interpreted", mutant[0] + ": " + again["error"], row
             return ("same signature, same bytes" if again["digests"] == run["digests"] else "UNSOUND"), mutant[0], row
 
         jobs = [(i, rng.random()) for i in range(options.count)]

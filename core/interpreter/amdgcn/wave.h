@@ -84,6 +84,7 @@ class Wave {
   uint32_t exec_lo_ = 0, exec_hi_ = 0;
   std::array<uint32_t, 128> scalar_{};
   std::vector<uint32_t> vector_;  // 512 registers of 64 lanes, AGPRs last
+  uint64_t mask_result_ = 0;      // of the vector instruction at hand: carries or flags, lane by lane
   std::vector<uint32_t> dpp_;     // first source of every lane before a DPP instruction
 };
 

@@ -60,6 +60,16 @@ bool IntHolds(ia::Compare c, T a, T b) {
   }
 }
 
+// Beside the vector result: a carry or a flag of each lane.
+bool WritesMask(Op op) {
+  switch (op) {
+    case Op::kVDivScaleF32: case Op::kVAddCo: case Op::kVSubCo: case Op::kVSubrevCo: case Op::kVAddcCo: case Op::kVSubbCo:
+    case Op::kVMadU64U32: case Op::kVMadI64I32:
+      return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 absl::Status Wave::VectorOp(const Instruction& in) {
@@ -100,11 +110,14 @@ absl::Status Wave::VectorOp(const Instruction& in) {
     if (in.op == Op::kVCmpx) set_exec(result);
     return absl::OkStatus();
   }
+  mask_result_ = 0;
   for (int l = 0; l < kLanes; ++l) {
     if ((lanes >> l & 1) == 0) continue;
     bool known = true;
     if (!Arithmetic(in, l, &known) || !known) return Fail(absl::StatusCode::kUnimplemented, "not interpreted");
   }
+  // Last, as all lanes read scalar registers that it may replace; zero for lanes that do not execute.
+  if (lanes != 0 && WritesMask(in.op)) SetMask(in.operands[1], mask_result_);
   return absl::OkStatus();
 }
 
@@ -134,10 +147,7 @@ bool Wave::Arithmetic(const Instruction& in, int l, bool* known) {
     if (!r.exact) ++block_.model_results;
     return put(r.bits);
   };
-  auto bit_of = [&](const Operand& mask, bool v) {
-    const uint64_t old = Mask(mask);
-    SetMask(mask, (old & ~(uint64_t{1} << l)) | static_cast<uint64_t>(v) << l);
-  };
+  auto bit_of = [&](bool v) { mask_result_ |= static_cast<uint64_t>(v) << l; };
   auto s32 = [&](int i) { return static_cast<int32_t>(w(i)); };
   const bool clamps_ints = in.clamp && ia::InfoOf(in.op).shape.find('f') == std::string_view::npos &&
                            ia::InfoOf(in.op).shape.find('h') == std::string_view::npos && ia::InfoOf(in.op).shape.find('F') == std::string_view::npos;
@@ -249,9 +259,7 @@ bool Wave::Arithmetic(const Instruction& in, int l, bool* known) {
       bool flag;
       const uint32_t r = sf::CdnaDivScale(f(0), f(1), f(2), &flag);
       Put(o[0].reg, l, r);
-      // Lanes that do not execute get zero with the first lane that does.
-      if (l == std::countr_zero(exec())) SetMask(o[1], 0);
-      bit_of(o[1], flag);
+      bit_of(flag);
       return true;
     }
     case Op::kVDivFmasF32: {
@@ -303,16 +311,14 @@ bool Wave::Arithmetic(const Instruction& in, int l, bool* known) {
       if (in.op == Op::kVSubrevCo) std::swap(a, b);
       const bool add = in.op == Op::kVAddCo;
       Put(o[0].reg, l, add ? a + b : a - b);
-      if (l == std::countr_zero(exec())) SetMask(o[1], 0);
-      bit_of(o[1], add ? static_cast<uint64_t>(a) + b > 0xffffffffu : b > a);
+      bit_of(add ? static_cast<uint64_t>(a) + b > 0xffffffffu : b > a);
       return true;
     }
     case Op::kVAddcCo: case Op::kVSubbCo: {
       const uint32_t a = w(0), b = w(1), c = static_cast<uint32_t>(Mask(o[4]) >> l & 1);
       const bool add = in.op == Op::kVAddcCo;
       Put(o[0].reg, l, add ? a + b + c : a - b - c);
-      // Carry in and out may be one register: other lanes keep theirs until they have been read.
-      bit_of(o[1], add ? static_cast<uint64_t>(a) + b + c > 0xffffffffu : static_cast<uint64_t>(b) + c > a);
+      bit_of(add ? static_cast<uint64_t>(a) + b + c > 0xffffffffu : static_cast<uint64_t>(b) + c > a);
       return true;
     }
     case Op::kVLshlrevB16: return put((w(1) & 0xffff) << (w(0) & 15) & 0xffff);
@@ -375,7 +381,7 @@ bool Wave::Arithmetic(const Instruction& in, int l, bool* known) {
       const uint64_t product = in.op == Op::kVMadU64U32 ? static_cast<uint64_t>(w(0)) * w(1)
                                                         : static_cast<uint64_t>(static_cast<int64_t>(s32(0)) * s32(1));
       const uint64_t c = Wide(o[4], l, false);
-      bit_of(o[1], product + c < c);
+      bit_of(product + c < c);
       return put64(product + c);
     }
     case Op::kVMinI32: return put(static_cast<uint32_t>(std::min(s32(0), s32(1))));

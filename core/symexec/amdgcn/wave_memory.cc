@@ -190,6 +190,8 @@ bool WaveMachine::ExecBuffer(const GcnInst& in) {
   if (low.buffer == 0 || high.buffer == 0)
     return Unknown("ADDRESS_NOT_FROM_ARGUMENT", "a buffer descriptor's base does not come from a pointer argument");
   if (!Join(low, high, &base)) return false;
+  if (base.buffer == 0 || base.buffer == kKernarg)
+    return Unknown("ADDRESS_NOT_FROM_ARGUMENT", "a buffer descriptor's base does not come from a pointer argument");
   uint64_t records = 0, flags = 0;
   if (!Constant(static_cast<uint16_t>(resource.reg + 2), &records) || !Constant(static_cast<uint16_t>(resource.reg + 3), &flags)) return false;
   if (exec_ == kNoLanes) return true;
