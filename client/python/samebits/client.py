@@ -8,7 +8,7 @@ import time
 from typing import Any, Iterable, Iterator, Optional, Tuple
 
 from samebits.errors import Code, SamebitsError, error_from_status, make_error
-from samebits.local import check_ids
+from samebits.local import Batch
 from samebits.results import (
     Comparison, Partition, Progress, ProgressFn, Signature, build_partition, comparison_from, signature_from)
 from samebits.v1 import kernel_pb2, kernel_service_pb2, launch_pb2
@@ -161,19 +161,22 @@ class Client:
     ) -> Partition:
         """Sorts launches into classes of equal bits, in one call.
 
-        `items` yields pairs (id, launch). `on_result` is called with the progress of each as it comes. Not retried.
+        `items` yields pairs (id, launch), and is read while others are checked. `on_result` is called with the progress of
+        each as it comes. Not retried.
         """
         config = kernel_service_pb2.PartitionConfig(
             reference_id=reference_id, options=launch_pb2.CheckOptions(**options))
-        batch = list(items)
-        order = [item_id for item_id, _ in batch]
-        check_ids(order, reference_id)
+        batch, failures = Batch(items, reference_id), []
 
         def requests():
             yield kernel_service_pb2.PartitionKernelsRequest(config=config)
-            for item_id, kernel in batch:
-                item = kernel_service_pb2.PartitionItem(id=item_id, kernel=kernel)
-                yield kernel_service_pb2.PartitionKernelsRequest(item=item)
+            try:
+                for item_id, kernel in batch:
+                    item = kernel_service_pb2.PartitionItem(id=item_id, kernel=kernel)
+                    yield kernel_service_pb2.PartitionKernelsRequest(item=item)
+            except Exception as failure:
+                failures.append(failure)  # what gRPC makes of it says less
+                raise
 
         signatures, errors, ended = {}, {}, False
         try:
@@ -187,12 +190,12 @@ class Client:
                 else:
                     error = errors[result.id] = result.error.message
                 if on_result is not None:
-                    on_result(Progress(result.id, signature, error, len(signatures) + len(errors), len(batch)))
+                    on_result(Progress(result.id, signature, error, len(signatures) + len(errors), batch.total()))
         except self._rpc_error as error:
-            raise _error(error) from None
+            raise failures[0] if failures else _error(error) from None
         if not ended:
             raise SamebitsError(Code.INTERNAL, "the server ended the stream without a partition")
-        return build_partition(order, signatures, errors, reference_id)
+        return build_partition(batch.order, signatures, errors, reference_id)
 
     def _call(self, method, request):
         deadline = time.monotonic() + self._timeout

@@ -4,8 +4,9 @@ import concurrent.futures
 import ctypes
 import os
 import pathlib
+import queue
 import threading
-from typing import Iterable, Optional, Tuple
+from typing import Any, Iterable, Iterator, List, Optional, Tuple
 
 from samebits.errors import Code, NativeLibraryError, SamebitsError, error_from_status
 from samebits.results import (
@@ -136,21 +137,79 @@ class Local:
         **options: bool,
     ) -> Partition:
         """As Client.partition."""
-        batch = list(items)
-        order = [item_id for item_id, _ in batch]
-        check_ids(order, reference_id)
-        signatures, errors = {}, {}
-        with concurrent.futures.ThreadPoolExecutor(self._jobs) as pool:
-            running = {pool.submit(self.compute_signature, kernel, **options): item_id for item_id, kernel in batch}
-            for done, future in enumerate(concurrent.futures.as_completed(running), 1):
-                item_id, signature, error = running[future], None, ""
-                try:
-                    signature = signatures[item_id] = future.result()
-                except SamebitsError as failure:
-                    error = errors[item_id] = failure.message
+        batch, signatures, errors = Batch(items, reference_id), {}, {}
+        with concurrent.futures.ThreadPoolExecutor(self._jobs + 1) as pool:
+            for item_id, answer in _answers(pool, batch, lambda kernel: self.compute_signature(kernel, **options)):
+                signature, error = (None, answer) if isinstance(answer, str) else (answer, "")
+                if signature is None:
+                    errors[item_id] = error
+                else:
+                    signatures[item_id] = signature
                 if on_result is not None:
-                    on_result(Progress(item_id, signature, error, done, len(batch)))
-        return build_partition(order, signatures, errors, reference_id)
+                    on_result(Progress(item_id, signature, error, len(signatures) + len(errors), batch.total()))
+        batch.check_reference()
+        return build_partition(batch.order, signatures, errors, reference_id)
+
+
+def _answers(pool: concurrent.futures.Executor, batch: "Batch", sign: Any) -> Iterator[Tuple[str, Any]]:
+    """Id and signature of each item, or what is wrong with it, as they come. Items are taken while others are signed."""
+    answers: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+
+    def work(item_id, kernel):
+        try:
+            answers.put((item_id, sign(kernel)))
+        except SamebitsError as failure:
+            answers.put((item_id, failure.message))
+        except BaseException as failure:
+            answers.put(failure)
+
+    def feed():
+        try:
+            for item_id, kernel in batch:
+                pool.submit(work, item_id, kernel)
+        except BaseException as failure:
+            answers.put(failure)
+        answers.put(None)
+
+    pool.submit(feed)
+    told, fed = 0, False
+    while not fed or told < len(batch.order):
+        answer = answers.get()
+        if isinstance(answer, BaseException):
+            raise answer
+        if answer is None:
+            fed = True
+            continue
+        told += 1
+        yield answer
+
+
+class Batch:
+    """Items in the order in which they come. Ids must differ, and the reference be one of them: said before the first
+    item is taken where `items` is a list, else on the way."""
+
+    def __init__(self, items: Iterable[Tuple[str, launch_pb2.KernelLaunch]], reference_id: str):
+        self._items, self._reference_id, self._all = items, reference_id, None
+        self.order: List[str] = []
+        if isinstance(items, (list, tuple)):
+            self._all = [item_id for item_id, _ in items]
+            check_ids(self._all, reference_id)
+
+    def __iter__(self) -> Iterator[Tuple[str, launch_pb2.KernelLaunch]]:
+        seen = set()
+        for item_id, kernel in self._items:
+            if item_id in seen:
+                raise ValueError(f"id {item_id!r} is given twice")
+            seen.add(item_id)
+            self.order.append(item_id)
+            yield item_id, kernel
+
+    def total(self) -> int:
+        """Items in all, as far as that is known."""
+        return len(self.order if self._all is None else self._all)
+
+    def check_reference(self) -> None:
+        check_ids(self.order, self._reference_id)
 
 
 def check_ids(order, reference_id):

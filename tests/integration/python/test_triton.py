@@ -178,3 +178,29 @@ def test_a_server_that_answers_with_errors_proves_nothing(server_address):
     with samebits.Client(server_address, timeout=20) as client, pytest.warns(RuntimeWarning, match="only the reference"):
         kept, report = prune(kernels.row_sum, SUM_CONFIGS, sum_args(), client=client)
     assert report.checked_by == "client" and kept == SUM_CONFIGS[:1] and "no entry" in report.rows[1].reason
+
+
+def test_kept_are_in_the_cache_of_triton_as_it_would_make_them(tmp_path, monkeypatch):
+    """Numbers of stages make no difference to this kernel, so one text serves all three; Triton finds the rest done."""
+    configs = [triton.Config({"B": 128}, num_warps=w, num_stages=s) for w, s in ((1, 1), (1, 2), (1, 3), (4, 3))]
+    bounds = [binding.bind(kernels.row_sum, TARGET, sum_args(), {"grid": (8,), **config.all_kwargs()}) for config in configs]
+
+    def stored(folder):
+        return [{p.suffix: p.read_bytes() for p in (folder / name).iterdir() if p.suffix in (".ptx", ".cubin", ".json", ".llir")}
+                for name in sorted(p.name for p in folder.iterdir()) if list((folder / name).glob("*.cubin"))]
+
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "kept"))
+    with compiling.Compilers(bounds, 2) as compilers:
+        texts = dict(compilers.texts())
+        assert sum(bool(text.ptx) for text in texts.values()) == 2 and not stored(tmp_path / "kept")
+        compilers.finish([0, 1, 2])
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "plain"))
+    assert all(compiling.compile_one(bound).finished for bound in bounds[:3])
+    assert len(stored(tmp_path / "kept")) == 3 and stored(tmp_path / "kept") == stored(tmp_path / "plain")
+
+
+def test_an_unknown_triton_compiles_each_by_itself(monkeypatch):
+    monkeypatch.setattr(compiling, "TESTED", ())
+    bounds = [binding.bind(kernels.row_sum, TARGET, sum_args(), {"grid": (8,), "B": 128, "num_stages": s}) for s in (1, 2)]
+    with compiling.Compilers(bounds, 2) as compilers:
+        assert all(text.ptx and text.finished for _, text in compilers.texts())

@@ -87,9 +87,9 @@ def bind(kernel: Any, target: Any, named_args: Dict[str, Any], keywords: Dict[st
     if callable(grid):
         grid = grid(bound)
     grid = None if grid is None or symbolic else (*map(int, grid), 1, 1)[:3]
-    args = _arguments(signature, bound, symbolic)
+    args = arguments(signature, bound, symbolic)
     source = ASTSource(fn, signature, constants, attributes)
-    return Bound(source, options.__dict__, target, grid, args, _key(source, options, target, grid, args))
+    return Bound(source, options.__dict__, target, grid, args, launch_key(source_parts(source, options.__dict__), target, grid, args))
 
 
 def _implied_options(fn: Any, keywords: Dict[str, Any]) -> Dict[str, Any]:
@@ -103,7 +103,8 @@ def _implied_options(fn: Any, keywords: Dict[str, Any]) -> Dict[str, Any]:
     return implied
 
 
-def _arguments(signature: Dict[str, Any], bound: Dict[str, Any], symbolic: bool) -> List[launch_pb2.Argument]:
+def arguments(signature: Dict[str, Any], bound: Dict[str, Any], symbolic: bool = False) -> List[launch_pb2.Argument]:
+    """What the checker is told of each parameter that is no constant; `bound` has the values."""
     names = _buffer_names({name: bound[name] for name, kind in signature.items() if str(kind).startswith("*")})
     args = []
     for name, kind in signature.items():
@@ -163,7 +164,8 @@ def _stable(value: Any) -> str:
     return getattr(value, "cache_key", None) or repr(value)
 
 
-def _key(source: Any, options: Any, target: Any, grid: Any, args: List[launch_pb2.Argument]) -> str:
+def source_parts(source: Any, options: Dict[str, Any]) -> List[Any]:
+    """What the compiled kernel depends on besides its target."""
     import triton
 
     try:
@@ -172,9 +174,13 @@ def _key(source: Any, options: Any, target: Any, grid: Any, args: List[launch_pb
         environment = sorted(get_cache_invalidating_env_vars().items())
     except ImportError:
         environment = []
-    parts = [
-        triton.__version__, source.fn.cache_key, sorted((k, str(v)) for k, v in source.signature.items()),
-        sorted((str(k), _stable(v)) for k, v in source.constants.items()), sorted((str(k), str(v)) for k, v in source.attrs.items()),
-        sorted((k, str(v)) for k, v in options.__dict__.items()), [target.backend, target.arch, target.warp_size],
-        environment, grid, [arg.SerializeToString(deterministic=True).hex() for arg in args]]
-    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
+    return [triton.__version__, source.fn.cache_key, sorted((k, str(v)) for k, v in source.signature.items()),
+            sorted((str(k), _stable(v)) for k, v in source.constants.items()),
+            sorted((str(k), str(v)) for k, v in source.attrs.items()), sorted((k, str(v)) for k, v in options.items()), environment]
+
+
+def launch_key(parts: List[Any], target: Any, grid: Any, args: List[launch_pb2.Argument]) -> str:
+    """Of everything that the compiled kernel, which depends on `parts`, and its launch depend on."""
+    whole = [*parts, [target.backend, target.arch, target.warp_size], grid,
+             [arg.SerializeToString(deterministic=True).hex() for arg in args]]
+    return hashlib.sha256(json.dumps(whole, default=str).encode()).hexdigest()
