@@ -231,9 +231,9 @@ class _Guard:
         self._decider, self._autotuner, self._args, self._keywords = decider, autotuner, args, keywords
         self._precompile, self._bench = autotuner._precompile_config, autotuner.bench
         self._results: Dict[int, Any] = {id(result.config): result for result in autotuner.compile_results}
-        self._proposed: List[Any] = [launcher]
-        self._wanted = self._digest(launcher)
+        self._start = launcher
         self._begin, self._rows = time.perf_counter(), []
+        self._wanted: Optional[str] = None  # not asked for yet
 
     def precompile(self, config: Any) -> Any:
         result = self._precompile(config)
@@ -241,7 +241,9 @@ class _Guard:
         return result
 
     def bench(self, launcher: Any, *args: Any, **keywords: Any) -> float:
-        equal = launcher is self._proposed[0] or (self._wanted and self._digest(launcher) == self._wanted)
+        if self._wanted is None:
+            self._wanted = self._digest(self._start)
+        equal = launcher.config == self._start.config or (self._wanted and self._digest(launcher) == self._wanted)
         self._rows.append((launcher.config, equal))
         return self._bench(launcher, *args, **keywords) if equal else float("inf")
 
@@ -260,13 +262,15 @@ class _Guard:
         return signature.digest if signature is not None and signature.status is Status.OK else ""
 
     def tell(self) -> None:
-        """One report for all that was proposed."""
+        """One report for all that was proposed, if anything was."""
+        if not self._rows:
+            return
         from samebits.triton.report import Row
 
         rows = [Row(config, bool(equal), Verdict.EQUIVALENT if equal else Verdict.DISTINCT if self._wanted else Verdict.UNKNOWN,
                     "" if equal else "not proved equal", None) for config, equal in self._rows]
         seconds = {"total": time.perf_counter() - self._begin}
-        self._decider.reports.append(Report(f"{self._autotuner.fn.__name__}, coordinate descent", str(self._proposed[0].config),
+        self._decider.reports.append(Report(f"{self._autotuner.fn.__name__}, coordinate descent", str(self._start.config),
                                             tuple(rows), "each when it is proposed", 0, seconds))
 
 
