@@ -1,7 +1,13 @@
 #include "core/heal/instruction_mix/modules.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 
@@ -13,7 +19,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kFolderPrefix[] = "samebits-mix-";
+constexpr time_t kAbandonedSeconds = 60;  // younger ones may not have their lock yet
 constexpr uint64_t kMostImage = 1ull << 30;  // bytes of a code object that is read for its section names
+
+// Folders whose locks nobody holds.
+void RemoveAbandoned(const std::string& root) {
+  std::error_code error;
+  for (fs::directory_iterator at(root, error), end; !error && at != end; at.increment(error)) {
+    if (!at->path().filename().string().starts_with(kFolderPrefix)) continue;
+    const int fd = open(at->path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat about;
+    const bool abandoned = fd >= 0 && fstat(fd, &about) == 0 && about.st_uid == geteuid() &&
+                           about.st_mtime + kAbandonedSeconds < time(nullptr) && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    std::error_code ignored;
+    if (abandoned) fs::remove_all(at->path(), ignored);
+    if (fd >= 0) close(fd);
+  }
+}
 
 absl::StatusOr<std::string> Head(const std::string& path, const std::string& name) {
   std::error_code error;
@@ -111,15 +134,20 @@ absl::StatusOr<DisassemblyMixes> Disassemble(const Module& module, Tool which, c
 }  // namespace
 
 absl::StatusOr<TemporaryFolder> TemporaryFolder::Make() {
-  const char* root = std::getenv("TMPDIR");
-  std::string path = absl::StrCat(root == nullptr || *root == '\0' ? "/tmp" : root, "/samebits-XXXXXX");
+  const char* variable = std::getenv("TMPDIR");
+  const std::string root = variable == nullptr || *variable == '\0' ? "/tmp" : variable;
+  RemoveAbandoned(root);
+  std::string path = absl::StrCat(root, "/", kFolderPrefix, "XXXXXX");
   if (mkdtemp(path.data()) == nullptr) return absl::UnavailableError(absl::StrCat("cannot make a folder ", path, " (TMPDIR)"));
-  return TemporaryFolder(path);
+  const int lock = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock >= 0) flock(lock, LOCK_SH | LOCK_NB);
+  return TemporaryFolder(path, lock);
 }
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code error;
   if (!path_.empty()) fs::remove_all(path_, error);
+  if (lock_ >= 0) close(lock_);
 }
 
 absl::StatusOr<std::vector<Module>> ModulesOf(const std::string& path, const std::string& file, const std::string& target,

@@ -13,18 +13,23 @@
 
 namespace samebits::heal {
 
-// A folder of its own below TMPDIR (/tmp), removed with all in it.
+// A folder of its own below TMPDIR (/tmp), removed with all in it. Those that killed processes of this user left there are
+// removed when the next is made.
 class TemporaryFolder {
  public:
   static absl::StatusOr<TemporaryFolder> Make();
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)), lock_(other.lock_) {
+    other.path_.clear();
+    other.lock_ = -1;
+  }
   TemporaryFolder& operator=(TemporaryFolder&&) = delete;
   ~TemporaryFolder();
   const std::string& path() const { return path_; }
 
  private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  TemporaryFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
   std::string path_;
+  int lock_;  // descriptor that is locked as long as the folder is in use
 };
 
 struct Module {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -200,6 +201,22 @@ TEST_F(MeasureTest, ImagesThatAreMadeAreOnePartAndRowsAreApartByTheirSource) {
   request.sources[0].make = [] { return absl::InternalError("does not compile"); };
   request.sources[0].mark = "other";
   EXPECT_EQ(MeasureInstructionMix(request, again).status().code(), absl::StatusCode::kInternal);
+}
+
+TEST_F(MeasureTest, FoldersThatAKilledProcessLeftAreRemoved) {
+  const char* old = std::getenv("TMPDIR");
+  const std::string before = old == nullptr ? "" : old;
+  setenv("TMPDIR", folder_.path().c_str(), 1);
+  const std::string abandoned = folder_.path() + "/samebits-mix-aaaaaa", young = folder_.path() + "/samebits-mix-bbbbbb";
+  for (const std::string& path : {abandoned, young}) std::filesystem::create_directories(path + "/inner");
+  const TemporaryFolder used = *TemporaryFolder::Make();
+  for (const std::string& path : {abandoned, used.path()})
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  const TemporaryFolder next = *TemporaryFolder::Make();
+  EXPECT_FALSE(std::filesystem::exists(abandoned));
+  EXPECT_TRUE(std::filesystem::exists(young));
+  EXPECT_TRUE(std::filesystem::exists(used.path()));
+  before.empty() ? unsetenv("TMPDIR") : setenv("TMPDIR", before.c_str(), 1);
 }
 
 TEST_F(MeasureTest, ExtractionHasABound) {
