@@ -4,7 +4,8 @@ import triton.language as tl
 
 
 @triton.jit
-def sum_rows(x, y, out, rows, n, x_stride, y_stride, SPAN: tl.constexpr, PRODUCT: tl.constexpr, BO: tl.constexpr, BI: tl.constexpr):
+def sum_rows(x, y, out, rows, n, x_stride, y_stride, SPAN: tl.constexpr, PRODUCT: tl.constexpr, BO: tl.constexpr, BI: tl.constexpr,
+             DIVIDE: tl.constexpr = False):
     row = tl.program_id(0) * BO + tl.arange(0, BO)
     first = tl.program_id(1) * SPAN
     fits = row < rows
@@ -17,7 +18,10 @@ def sum_rows(x, y, out, rows, n, x_stride, y_stride, SPAN: tl.constexpr, PRODUCT
         if PRODUCT:
             v *= tl.load(y + (wide * y_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
         acc += v
-    tl.store(out + wide * tl.num_programs(1) + tl.program_id(1), tl.sum(acc, axis=1).to(out.dtype.element_ty), mask=fits)
+    total = tl.sum(acc, axis=1)
+    if DIVIDE:
+        total = total / n
+    tl.store(out + wide * tl.num_programs(1) + tl.program_id(1), total.to(out.dtype.element_ty), mask=fits)
 
 
 @triton.jit

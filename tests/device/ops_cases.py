@@ -1,4 +1,4 @@
-"""The 24 cases of run_tuning.py's second part: operation, type and size, each with a pinned and a free space."""
+"""The 28 cases of run_tuning.py's second part: operation, type and size, each with a pinned and a free space."""
 import dataclasses
 import typing
 
@@ -54,7 +54,7 @@ def likely(c):
 
 def chosen(op, n):
     """Part of ops.space: three in four of the likely ones, the others evenly."""
-    space = ops.space(op, n)
+    space = [c for c in ops.space(op, n) if op != "mean" or c.kwargs["SPAN"] >= n]
     simple = spread([c for c in space if likely(c)], PINNED * 3 // 4)
     return simple + spread([c for c in space if c not in simple], PINNED - len(simple))
 
@@ -108,13 +108,24 @@ class Case:
         """Name, launches and output of each configuration. Outputs of one side share memory."""
         out = self._out()
         space = [{**c.kwargs, "num_warps": c.num_warps} for c in chosen(self.op, self.n)] if pinned else (
-            free_columns(self.n) if self.op == "sum_columns" else free_rows(self.n, self.op in ("sum", "dot_rows")))
+            free_columns(self.n) if self.op == "sum_columns" else free_rows(self.n, self.op in ("sum", "mean", "dot_rows")))
+        if self.op == "mean" and not pinned:
+            space = [c for c in space if c["SPAN"] >= self.n]
         build = getattr(self, "_" + self.op)
         return [Variant(f"{'pinned' if pinned else 'free'} {c}", build(pinned, dict(c), out), out) for c in space]
 
     def _grid(self, c, parts=None):
         first = -(-self.rows // c["BO"])
         return (first,) if parts is None else (first, parts)
+
+    def _mean(self, pinned, c, out):
+        """Axes that are not split: a second launch would divide, as ops.mean does."""
+        named = dict(x=self.x, y=self.x, out=out, y_stride=0)
+        if pinned:
+            return [Launch(ops.sum_rows, self._grid(c, 1), dict(rows=self.rows, n=self.n, x_stride=self.n, divisor=float(self.n), **named),
+                           dict(KIND="value", DIVIDE=True, **c))]
+        return [Launch(free_ops.sum_rows, self._grid(c, 1), dict(rows=self.rows, n=self.n, x_stride=self.n, **named),
+                       dict(PRODUCT=False, DIVIDE=True, **c))]
 
     def _sum(self, pinned, c, out, product=False):
         n, rows, parts = self.n, self.rows, -(-self.n // c["SPAN"])
@@ -172,7 +183,7 @@ class Case:
 def cases():
     """Memory-bound (512 MiB) and cache-resident (16 MiB) inputs, fp32 and bf16, rows and columns."""
     out = []
-    for op in ("sum", "sum_columns", "dot_rows", "var", "softmax", "rms_norm"):
+    for op in ("sum", "mean", "sum_columns", "dot_rows", "var", "softmax", "rms_norm"):
         for dtype, n in ((torch.float32, 4096), (torch.bfloat16, 5120)):
             for mebibytes in (512, 16):
                 out.append(Case(op, dtype, (mebibytes << 20) // (n * dtype.itemsize), n))

@@ -18,6 +18,7 @@ from typing import Any, Dict, List, Optional
 import triton
 import triton.language as tl
 from triton.language.extra import libdevice
+from triton.language.extra.cuda import num_warps
 
 __all__ = ["dot_rows", "mean", "rms_norm", "softmax", "space", "sum", "tune", "var"]
 
@@ -78,11 +79,26 @@ def _nothing():
     return tl.full((), -2147483648, tl.int32).to(tl.float32, bitcast=True)
 
 
+@triton.constexpr_function
+def _gathers(left, length, each, warps):
+    """Whether `left` of `length` elements are what warps of `each` elements have not folded alone."""
+    return warps > 1 and left * each == length and left >= 4
+
+
 @triton.jit
-def _fold(x, R: tl.constexpr, N: tl.constexpr):
-    """[R, N] -> [R]: the balanced tree over the second axis, a power of two long."""
+def _fold(x, R: tl.constexpr, N: tl.constexpr, EACH: tl.constexpr = 128):
+    """[R, N] -> [R]: the balanced tree over the second axis, a power of two long.
+
+    What is left when a warp has folded its own, EACH neighbours, goes through shared memory at once, to where each warp has
+    all of it: otherwise every level between warps would wait for a barrier of its own.
+    """
     for level in tl.static_range(_log2(N)):
-        x = tl.sum(tl.reshape(x, (R, N >> (level + 1), 2)), axis=2)
+        pairs = tl.reshape(x, (R, N >> (level + 1), 2))
+        if _gathers(N >> level, N, EACH, num_warps()):
+            left, right = tl.split(pairs)
+            x = left + right
+        else:
+            x = tl.sum(pairs, axis=2)
     return tl.reshape(x, (R,))
 
 
@@ -213,7 +229,7 @@ def _store_runs(out, start, n, fits, values, BI: tl.constexpr, K: tl.constexpr, 
 def _fold_piece(runs, BEGIN: tl.constexpr, RUNS: tl.constexpr, R: tl.constexpr, N: tl.constexpr, V: tl.constexpr):
     """[R]: the tree over the N elements in runs[BEGIN] .. runs[BEGIN + RUNS - 1]."""
     if RUNS == 1:
-        return _fold(runs[BEGIN], R, N)
+        return _fold(runs[BEGIN], R, N, 32 * V)
     sums = ()
     for k in tl.static_range(RUNS):
         x = runs[BEGIN + k]
@@ -225,7 +241,7 @@ def _fold_piece(runs, BEGIN: tl.constexpr, RUNS: tl.constexpr, R: tl.constexpr, 
         for k in tl.static_range(RUNS >> (level + 1)):
             met = met + (sums[2 * k] + sums[2 * k + 1],)
         sums = met
-    return _fold(tl.reshape(sums[0], (R, N // RUNS // V)), R, N // RUNS // V)
+    return _fold(tl.reshape(sums[0], (R, N // RUNS // V)), R, N // RUNS // V, 32)
 
 
 @triton.jit
