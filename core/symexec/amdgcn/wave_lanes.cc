@@ -223,6 +223,21 @@ const WaveMachine::MatrixPerms& WaveMachine::PermsOf(int m, int blocks, int resu
   return perms;
 }
 
+bool WaveMachine::IsZero(const Lanes& v) const {
+  uint64_t value = 1;
+  return ops_.ConstValue(v, &value) && value == 0;
+}
+
+bool WaveMachine::IsStepResult(const Lanes& v) const {
+  const auto fits = [&](expr::NodeId id) {
+    uint64_t value = 1;
+    return nodes_[id].fn == Fn::kMatrixStep || (nodes_.IsConst(id, &value) && value == 0);
+  };
+  if (v.uniform()) return fits(v.nodes);
+  const uint32_t* ids = space_.nodes(v.nodes & ~kMixed);
+  return std::all_of(ids, ids + space_.lanes(), fits);
+}
+
 // D = A * B + C of one wave, for each of the instruction's blocks. Of one block, element (i, k) of A is in lane
 // i + m * (k / per), k % per of its registers; of several, row i of block b is whole in lane i + m * b. B alike with columns
 // for rows. EXEC does not matter.
@@ -288,7 +303,7 @@ bool WaveMachine::ExecMfma(const GcnInst& in) {
     if (shape.result == Type::kI32) {
       if (shape.a != Type::kI8 || shape.b != Type::kI8) return Unmodelled64();
       fn = Fn::kMatrixStep;
-      group = std::min(16, k);  // any would do: sums are exact
+      group = std::min(8, k);  // any would do: sums are exact; those of groups are added in any order
       word = expr::kIntegerMatrixRule | static_cast<uint64_t>(Format::kS8) << 32 | static_cast<uint64_t>(Format::kS8) << 40;
     } else if (half && cdna3) {
       group = std::min(8, k);
@@ -305,6 +320,12 @@ bool WaveMachine::ExecMfma(const GcnInst& in) {
         a.push_back(&rows[i]);
         b.push_back(&columns[i]);
       }
+      // Eight products of +0 leave what a step left, which is no -0: products of f16 do not underflow.
+      if (half && cdna3 && shape.a == Type::kF16 &&
+          std::all_of(a.begin(), a.end(), [&](const Lanes* v) { return IsZero(*v); }) &&
+          std::all_of(b.begin(), b.end(), [&](const Lanes* v) { return IsZero(*v); }) &&
+          std::all_of(acc.begin(), acc.end(), [&](const Lanes& v) { return IsStepResult(v); }))
+        continue;
       Lanes va, vb;
       if (!ops_.Apply(Fn::kVector, static_cast<uint64_t>(bits), 0, a, &va) || !ops_.Apply(Fn::kVector, static_cast<uint64_t>(bits), 0, b, &vb))
         return OutOfAnchors();
@@ -312,9 +333,16 @@ bool WaveMachine::ExecMfma(const GcnInst& in) {
         const Lanes row = ops_.Permute(va, perms.rows[r]);
         Lanes column;
         if (blocks > 1) column = ops_.Permute(vb, perms.columns[r]);
-        const Lanes* operands[3] = {&acc[r], &row, blocks > 1 ? &column : &vb};
+        const Lanes none = ops_.Const(0, 32);
+        const bool exact = shape.result == Type::kI32;
+        const Lanes* operands[3] = {exact ? &none : &acc[r], &row, blocks > 1 ? &column : &vb};
         Lanes next;
         if (!ops_.Apply(fn, word, 32, operands, &next)) return OutOfAnchors();
+        if (exact) {
+          const Lanes step = next;
+          const Lanes* sum[2] = {&acc[r], &step};
+          if (!ops_.Apply(Fn::kIAdd, 0, 32, sum, &next)) return OutOfAnchors();
+        }
         acc[r] = std::move(next);
       }
     }

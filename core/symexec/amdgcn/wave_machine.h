@@ -112,6 +112,8 @@ class WaveMachine : public Machine {
   bool Field(const Value& v, int low, int bits, bool is_signed, Value* out);
   bool ByteSelect(const GcnInst& in);
   bool Shift(expr::Fn fn, int width, const Value& x, const Value& n, Value* out);
+  bool ShiftByLane(expr::Fn fn, int width, const Value& x, const Value& amount, Value* out, bool* done);
+  bool HoldsFlip(const Value& v) const;  // some lane's is a negated value
   bool Flip(const Value& v, isa::ScalarType type, bool neg, bool abs, Value* out);
   bool MulHigh(const Value& a, const Value& b, bool is_signed, Value* out);
 
@@ -129,6 +131,8 @@ class WaveMachine : public Machine {
   bool ExecDppMask(const GcnInst& in, MaskId* write);
   bool ExecLaneMove(const GcnInst& in);
   bool ExecMfma(const GcnInst& in);
+  bool IsZero(const Lanes& v) const;           // +0 in all lanes, as a number of any width
+  bool IsStepResult(const Lanes& v) const;     // +0 or of a matrix step, in all lanes
 
   // wave_memory.cc
   bool ExecBuffer(const GcnInst& in);

@@ -1,5 +1,6 @@
 // Vector arithmetic of a wave.
 
+#include <algorithm>
 #include <bit>
 
 #include "core/expr/operation.h"
@@ -93,7 +94,35 @@ bool WaveMachine::Shift(Fn fn, int width, const Value& x, const Value& n, Value*
     return false;
   }
   if (!AsInt(&amount) && amount.width != 32) amount.width = 32;
-  return IntShift(fn, x, amount, width, out);
+  bool done = false;
+  if (!ShiftByLane(fn, width, x, amount, out, &done)) return false;
+  return done || IntShift(fn, x, amount, width, out);
+}
+
+// Data shifted by few known amounts, which lanes differ in: each of them moves bits.
+bool WaveMachine::ShiftByLane(Fn fn, int width, const Value& x, const Value& amount, Value* out, bool* done) {
+  constexpr size_t kMostAmounts = 8;
+  if (!Known(amount) || amount.symbolic != 0 || amount.array == 0 || !x.is_bits()) return true;
+  const int64_t* array = space_.array(amount.array);
+  absl::InlinedVector<int64_t, kMostAmounts> amounts;
+  for (int l = 0; l < space_.lanes(); ++l) {
+    const int64_t n = array[l] + amount.constant;
+    if (!space_.Test(exec_, l) || std::find(amounts.begin(), amounts.end(), n) != amounts.end()) continue;
+    if (amounts.size() == kMostAmounts || n < 0 || n >= width) return true;
+    amounts.push_back(n);
+  }
+  for (size_t i = 0; i < amounts.size(); ++i) {
+    Value moved = x;
+    if (amounts[i] != 0 && !IntShift(fn, x, Value::Int(amounts[i], 32), width, &moved)) return false;
+    if (i == 0) {
+      *out = std::move(moved);
+      continue;
+    }
+    const Value before = *out;
+    if (!Blend(space_.MaskWhere([&](int l) { return array[l] + amount.constant == amounts[i]; }), moved, before, out)) return false;
+  }
+  *done = !amounts.empty();
+  return true;
 }
 
 bool WaveMachine::MulHigh(const Value& a, const Value& b, bool is_signed, Value* out) {
@@ -179,7 +208,33 @@ bool WaveMachine::FloatOp(Fn fn, ScalarType type, const std::vector<Value>& oper
   Attr attr;
   attr.flags = flags;
   if (fn == Fn::kFAdd || fn == Fn::kFMul || fn == Fn::kFFma) attr.round = Round::kRn;
-  return FloatApply(fn, attr, type, operands, out);
+  if (!FloatApply(fn, attr, type, operands, out)) return false;
+  if ((fn != Fn::kFMul && fn != Fn::kFFma) || type != ScalarType::kF32 || !(HoldsFlip(operands[0]) || HoldsFlip(operands[1]))) return true;
+  // Which factor a compiler negates is its choice: of the two ways the one with the lesser digest stands for both.
+  std::vector<Value> turned = operands;
+  Value other;
+  for (int i = 0; i < 2; ++i)
+    if (!Flip(operands[static_cast<size_t>(i)], type, true, false, &turned[static_cast<size_t>(i)])) return false;
+  if (!FloatApply(fn, attr, type, turned, &other)) return false;
+  Lanes x, y;
+  if (!ToLanes(*out, 32, &x) || !ToLanes(other, 32, &y)) return false;
+  const auto node = [&](const Lanes& v, int l) { return v.uniform() ? v.nodes : space_.nodes(v.nodes & ~kMixed)[l]; };
+  const auto less = [&](expr::NodeId a, expr::NodeId b) { return nodes_[a].digest < nodes_[b].digest; };
+  const MaskId first = x.uniform() && y.uniform() ? (less(y.nodes, x.nodes) ? kNoLanes : kAllLanes)
+                                                  : space_.MaskWhere([&](int l) { return !less(node(y, l), node(x, l)); });
+  Lanes chosen;
+  if (!ops_.Blend(first, x, y, &chosen)) return OutOfAnchors();
+  *out = Value::Bits(std::move(chosen), 32);
+  return true;
+}
+
+bool WaveMachine::HoldsFlip(const Value& v) const {
+  if (!v.is_bits() || v.pieces.size() != 1) return false;
+  const Lanes& lanes = v.pieces[0].lanes;
+  const auto flips = [&](expr::NodeId id) { return nodes_[id].fn == Fn::kSignFlip; };
+  if (lanes.uniform()) return flips(lanes.nodes);
+  const uint32_t* ids = space_.nodes(lanes.nodes & ~kMixed);
+  return std::any_of(ids, ids + space_.lanes(), flips);
 }
 
 // A maximum of a value with itself only quiets a signalling NaN.
