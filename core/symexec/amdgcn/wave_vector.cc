@@ -724,6 +724,29 @@ bool WaveMachine::ExecVector(const GcnInst& in) {
     if (n == 2) return IsaOp(name, 32, {{&a, 32}, {&b, 32}}, &r) && WriteVector(in, std::move(r));
     return IsaOp(name, 32, {{&a, 32}, {&b, 32}, {&c, 32}}, &r) && WriteVector(in, std::move(r));
   };
+  // Between two constants: a maximum and a minimum, also of a NaN. Zeros are left out, whose sign those two choose.
+  auto median = [&] {
+    Lanes lanes[3];
+    if (!floats(ScalarType::kF32, 3) || !no_clamp()) return false;
+    const Value* const v[3] = {&a, &b, &c};
+    uint64_t bits[3] = {};
+    int variable = -1, constants = 0;
+    for (int i = 0; i < 3; ++i) {
+      if (!ToLanes(*v[i], 32, &lanes[i])) return false;
+      if (ops_.ConstValue(lanes[i], &bits[i])) ++constants;
+      else variable = i;
+    }
+    if (constants == 2) {
+      const int p = variable == 0 ? 1 : 0, q = variable == 2 ? 1 : 2;
+      const float x = std::bit_cast<float>(static_cast<uint32_t>(bits[p])), y = std::bit_cast<float>(static_cast<uint32_t>(bits[q]));
+      if (x != 0 && y != 0 && (x < y || y < x)) {
+        Value above;
+        return MinMax(true, ScalarType::kF32, *v[variable], x < y ? *v[p] : *v[q], &above) &&
+               MinMax(false, ScalarType::kF32, above, x < y ? *v[q] : *v[p], &r) && WriteVector(in, std::move(r));
+      }
+    }
+    return IsaOp("v_med3_f32", 32, {{&a, 32}, {&b, 32}, {&c, 32}}, &r) && WriteVector(in, std::move(r));
+  };
   auto logic = [&](Fn fn) { return ints(2) && IntBitwise(fn, a, b, 32, &r) && WriteVector(in, std::move(r)); };
   auto shift = [&](Fn fn) { return ints(2) && Shift(fn, 32, b, a, &r) && WriteVector(in, std::move(r)); };
   auto shift64 = [&](Fn fn) {
@@ -897,7 +920,7 @@ bool WaveMachine::ExecVector(const GcnInst& in) {
     case Op::kVMinF32: return extreme(false, f32, 2);
     case Op::kVMax3F32: return extreme(true, f32, 3);
     case Op::kVMin3F32: return extreme(false, f32, 3);
-    case Op::kVMed3F32: return opaque("v_med3_f32", f32, 3);
+    case Op::kVMed3F32: return median();
     case Op::kVFmaF32: case Op::kVFmamkF32: case Op::kVFmaakF32: return arithmetic(Fn::kFFma, f32, 3);
     case Op::kVFmacF32: return accumulate(f32);
     case Op::kVFmaMixF32: case Op::kVFmaMixloF16: case Op::kVFmaMixhiF16: return mix();
