@@ -41,11 +41,14 @@ std::optional<TritonMetadata> ParseTritonMetadata(const std::string& text) {
   const std::optional<uint32_t> warps = number(json, "num_warps"), stages = number(json, "num_stages");
   if (name == json.end() || !name->is_string() || target == json.end() || !target->is_object() || !warps)
     return std::nullopt;
-  const std::optional<uint32_t> arch = number(*target, "arch"), ctas = number(json, "num_ctas");
+  const std::optional<uint32_t> ctas = number(json, "num_ctas");
+  // NVIDIA's architectures are numbers, AMD's names.
+  const auto arch = target->find("arch");
+  const std::string processor = arch != target->end() && arch->is_string() ? arch->get<std::string>() : absl::StrCat("sm_", number(*target, "arch").value_or(0));
   TritonMetadata out;
-  out.key = absl::StrCat(name->get<std::string>(), " [sm_", arch.value_or(0), ", ", *warps, " warps, ",
+  out.key = absl::StrCat(name->get<std::string>(), " [", processor, ", ", *warps, " warps, ",
                          stages.value_or(0), " stages", ctas.value_or(1) == 1 ? "" : absl::StrCat(", ", *ctas, " blocks a cluster"), "]");
-  out.block = *warps * number(json, "warp_size").value_or(32);
+  out.block = *warps * number(json, "warp_size").value_or(number(*target, "warp_size").value_or(32));
   return out;
 }
 
@@ -76,7 +79,7 @@ class Reader {
   absl::Status ReadFile(const fs::path& path) {
     if (++files_ > kMaxSetFiles) return absl::ResourceExhaustedError(absl::StrCat("more than ", kMaxSetFiles, " files"));
     const std::string suffix = path.extension().string();
-    if (suffix == ".ptx") return ReadText(path);
+    if (suffix == ".ptx" || suffix == ".amdgcn" || suffix == ".s") return ReadText(path);
     return ReadBinary(path);
   }
   absl::Status ReadRow(const launch::ManifestRow& row) {
@@ -115,6 +118,8 @@ class Reader {
       AddUnusable(path, text.status());
       return Bounded();
     }
+    // Other processors' assembler texts have the suffix, too.
+    if (path.extension() == ".s" && text->find(".amdgcn_target") == std::string::npos) return Bounded();
     SetKernel kernel;
     kernel.key = Key(path);
     kernel.path = path.string();
@@ -191,7 +196,7 @@ class Reader {
 };
 
 bool HoldsKernels(const fs::path& path) {
-  static const std::set<std::string> kSuffixes = {".ptx", ".fatbin", ".cubin", ".o", ".so", ".a"};
+  static const std::set<std::string> kSuffixes = {".ptx", ".amdgcn", ".s", ".fatbin", ".cubin", ".o", ".so", ".a"};
   return kSuffixes.contains(path.extension().string());
 }
 
@@ -233,7 +238,7 @@ absl::StatusOr<std::vector<SetKernel>> ReadKernelSet(const std::string& path) {
     return status;
   }
   std::vector<SetKernel> kernels = reader.Take();
-  if (kernels.empty()) return absl::NotFoundError(absl::StrCat(path, ": no kernels (.ptx, .fatbin, .cubin, .o, .so, .a)"));
+  if (kernels.empty()) return absl::NotFoundError(absl::StrCat(path, ": no kernels (.ptx, .amdgcn, .s, .fatbin, .cubin, .o, .so, .a)"));
   return kernels;
 }
 

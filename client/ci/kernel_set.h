@@ -16,7 +16,7 @@ namespace samebits::ci {
 struct SetKernel {
   // What a kernel is found again by in another build; several kernels of a build may share it. A file's path below the
   // folder without its suffix, "#ENTRY" where the text has several; of a Triton cache, whose paths name contents,
-  // "NAME [sm_90, 4 warps, 3 stages]"; of a manifest the id.
+  // "NAME [sm_90, 4 warps, 3 stages]" or "NAME [gfx942, ...]"; of a manifest the id.
   std::string key;
   std::string path;                         // of the file
   std::shared_ptr<const std::string> text;  // null where `status` says why
@@ -29,7 +29,7 @@ struct SetKernel {
 inline constexpr size_t kMaxSetFiles = 200'000;
 inline constexpr uint64_t kMaxSetBytes = 8ull << 30;
 
-// Reads `path`, in the order of paths: a folder of PTX, fat binaries, objects and libraries (a Triton cache is known by
+// Reads `path`, in the order of paths: a folder of PTX, AMDGCN assembler texts (.amdgcn, .s), fat binaries, objects and libraries (a Triton cache is known by
 // its metadata; launches lie beside texts as docs/cli.md says), one such file, or a manifest (*.jsonl). A file that
 // cannot be used is a kernel with its status set, which names the file. An error only for the set as a whole: no such
 // path, no kernels, over a bound.

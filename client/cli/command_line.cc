@@ -76,6 +76,8 @@ CLI::App* AddKernelCommand(CLI::App* app, Builder* b, Command command, const cha
   sub->add_option("--manifest", b->line.manifest, "JSON Lines, a kernel and its launch a row; KERNEL is an id")
       ->type_name("FILE");
   AddCheckOptions(sub, &b->line);
+  sub->add_option("--language", b->line.language, "Read texts as ptx or amdgcn (default: by content, as servers do)")
+      ->check(CLI::IsMember({"ptx", "amdgcn"}));
   AddLaunchFlags(sub, &b->common, "Launch");
   return sub;
 }

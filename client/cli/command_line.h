@@ -156,6 +156,7 @@ struct CommandLine {
   bool quiet = false, verbose = false;
   double timeout_seconds = 120;
   bool ignore_signed_zero = false, strict_contraction = false;
+  std::string language;   // "ptx", "amdgcn"; empty: by content
   bool symbolic = false;  // grid and scalar arguments are withheld
   std::vector<std::string> kernels;
   std::string manifest, reference;

@@ -110,6 +110,7 @@ checker::Options CheckOptions(const CommandLine& line) {
   checker::Options options;
   options.ignore_signed_zero = line.ignore_signed_zero;
   options.strict_contraction = line.strict_contraction;
+  options.isa = LanguageOf(line);
   return options;
 }
 

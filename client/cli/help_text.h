@@ -145,8 +145,8 @@ inline constexpr char kCiCheckHelp[] =
   samebits ci check --baseline signatures.json --candidate build/ptx --update-baseline
   samebits ci check --baseline signatures.json --candidate ~/.triton/cache
 
-Compares kernel by kernel: equal, changed (with where they part), new, gone, unknown. A folder may hold PTX with
-launches beside it, fat binaries and objects with PTX inside, or be a Triton cache. Checks in this process unless
+Compares kernel by kernel: equal, changed (with where they part), new, gone, unknown. A folder may hold PTX or
+AMDGCN texts (.amdgcn, .s) with launches beside them, fat binaries and objects with PTX inside, or be a Triton cache. Checks in this process unless
 --server or $SAMEBITS_SERVER names a server. A kernel that is not decided but whose text is the baseline's never fails.
 Exit codes: 0 nothing that fails; 1 a kernel changed (or is new, or gone, where those fail); 3 a kernel is not decided;
 2 usage or input error; 4 server failure.)";

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "client/launch/abseil_text.h"
 #include "client/launch/manifest.h"
+#include "core/checker/text.h"
 
 namespace samebits::cli {
 namespace {
@@ -98,6 +99,11 @@ absl::Status PrefixStatus(const absl::Status& status, const std::string& what) {
   return out;
 }
 
+checker::TextIsa LanguageOf(const CommandLine& line) {
+  if (line.language.empty()) return checker::TextIsa::kDetect;
+  return line.language == "amdgcn" ? checker::TextIsa::kAmdgcn : checker::TextIsa::kPtx;
+}
+
 absl::StatusOr<std::vector<KernelSource>> ListSources(const CommandLine& line) {
   std::vector<KernelSource> sources;
   if (!line.manifest.empty()) {
@@ -108,6 +114,8 @@ absl::StatusOr<std::vector<KernelSource>> ListSources(const CommandLine& line) {
     for (const std::string& argument : line.kernels) sources.push_back(SourceFromArgument(argument));
   }
   for (size_t i = 0; i < sources.size(); ++i) {
+    sources[i].language = LanguageOf(line);
+    sources[i].server_reads = !line.local && line.command != Command::kInspect;
     sources[i].spec = launch::Overlay(std::move(sources[i].spec), line.launch);
     if (line.pairs.empty() && i < line.side_launch.size()) {
       sources[i].spec = launch::Overlay(std::move(sources[i].spec), line.side_launch[i]);
@@ -137,10 +145,13 @@ absl::StatusOr<Kernel> LoadKernel(const KernelSource& source, const DescribeRegi
     if (!text.ok()) return text.status();
     kernel.text = *std::move(text);
   }
+  if (source.language != checker::TextIsa::kDetect && source.server_reads && kernel.kernel_name.empty() &&
+      checker::IsaOf(kernel.text) != source.language)
+    return absl::InvalidArgumentError(absl::StrCat(shown, ": a server tells the language by the text's content, which is not what --language says; add --local"));
   absl::StatusOr<launch::ResolvedLaunch> launch =
       launch::Resolve(source.spec, [&]() -> absl::StatusOr<checker::TextInfo> {
         if (!kernel.kernel_name.empty()) return describe(kernel.kernel_name);
-        return checker::DescribeText(kernel.text, limits);
+        return checker::DescribeTextAs(kernel.text, limits, source.language);
       });
   if (!launch.ok()) return PrefixStatus(launch.status(), shown);
   kernel.launch = *std::move(launch);

@@ -20,6 +20,8 @@ struct KernelSource {
   std::shared_ptr<const std::string> text;  // where it was read already; null: it lies at `path`
   launch::LaunchSpec spec;
   absl::Status status;  // why it cannot be used
+  checker::TextIsa language = checker::TextIsa::kDetect;
+  bool server_reads = false;  // a server reads the text: it tells the language by content
 };
 
 // A kernel ready to be checked.
@@ -34,6 +36,9 @@ struct Kernel {
 // status set; an error is one of the command line as a whole: an unusable manifest, an id that it lacks, an id given
 // twice where ids must differ, standard input named twice.
 absl::StatusOr<std::vector<KernelSource>> ListSources(const CommandLine& line);
+
+// What --language says.
+checker::TextIsa LanguageOf(const CommandLine& line);
 
 // What a registered kernel declares.
 using DescribeRegistered = std::function<absl::StatusOr<checker::TextInfo>(const std::string& name)>;

@@ -158,7 +158,7 @@ void FillErrorInfo(const absl::Status& status, google::rpc::ErrorInfo* info) {
   info->set_domain("samebits");
   isa::ptx::ParseError error;
   if (isa::ptx::GetParseError(status, &error)) {
-    info->set_reason("PTX_SYNTAX");
+    info->set_reason(error.is_amdgcn ? "AMDGCN_SYNTAX" : "PTX_SYNTAX");
     (*info->mutable_metadata())["line"] = absl::StrCat(error.line);
     (*info->mutable_metadata())["column"] = absl::StrCat(error.column);
     proto::SetText(error.fragment, &(*info->mutable_metadata())["fragment"]);

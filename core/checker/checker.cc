@@ -150,8 +150,11 @@ absl::StatusOr<isa::Module> ParsePtx(std::string_view text, const Limits& limits
 
 }  // namespace
 
-absl::StatusOr<TextInfo> DescribeText(std::string_view text, const Limits& limits) {
-  auto module = isa::amdgcn::LooksLikeAmdgcn(text) ? ParseText(text, TextIsa::kAmdgcn, limits) : ParsePtx(text, limits);
+absl::StatusOr<TextInfo> DescribeText(std::string_view text, const Limits& limits) { return DescribeTextAs(text, limits, IsaOf(text)); }
+
+absl::StatusOr<TextInfo> DescribeTextAs(std::string_view text, const Limits& limits, TextIsa isa) {
+  if (isa == TextIsa::kDetect) isa = IsaOf(text);
+  auto module = isa == TextIsa::kAmdgcn ? ParseText(text, isa, limits) : ParsePtx(text, limits);
   if (!module.ok()) return module.status();
   TextInfo info;
   info.isa = module->amdgcn != nullptr ? "amdgcn" : "ptx";

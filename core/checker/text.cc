@@ -7,8 +7,10 @@
 
 namespace samebits::checker {
 
+TextIsa IsaOf(std::string_view text) { return isa::amdgcn::LooksLikeAmdgcn(text) ? TextIsa::kAmdgcn : TextIsa::kPtx; }
+
 absl::StatusOr<isa::Module> ParseText(std::string_view text, TextIsa isa, const Limits& limits) {
-  if (isa == TextIsa::kAmdgcn || (isa == TextIsa::kDetect && isa::amdgcn::LooksLikeAmdgcn(text))) {
+  if (isa == TextIsa::kAmdgcn || (isa == TextIsa::kDetect && IsaOf(text) == TextIsa::kAmdgcn)) {
     isa::amdgcn::ParseLimits parse_limits;
     parse_limits.max_text_bytes = limits.max_text_bytes;
     return isa::amdgcn::Parse(std::string(text), parse_limits);

@@ -11,7 +11,7 @@ namespace {
 absl::Status Detail(const absl::Status& status) {
   isa::ptx::ParseError error;
   if (isa::ptx::GetParseError(status, &error)) {
-    return WithDetail(status, "PTX_SYNTAX", {{"line", absl::StrCat(error.line)},
+    return WithDetail(status, error.is_amdgcn ? "AMDGCN_SYNTAX" : "PTX_SYNTAX", {{"line", absl::StrCat(error.line)},
                                              {"column", absl::StrCat(error.column)},
                                              {"fragment", error.fragment}});
   }

@@ -250,5 +250,49 @@ TEST(AmdgcnGroupingTest, LoadsToLdsLandAtTheirWait) {
   EXPECT_EQ(Check(Kernel(Direct(waited, "global_load_lds_dword v1, s[0:1] offset:4000"), 128), 128).reason_code, "ADDRESS_BOUNDS");
 }
 
+// A block of 64 threads folds through shared memory: on NVIDIA by two warps, on AMD by one wave.
+std::string PtxButterfly(const std::vector<int>& distances) {
+  std::string text = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 o)
+{
+  .reg .b32 %r<5>;
+  .reg .f32 %f<3>;
+  .reg .b64 %d<5>;
+  .shared .align 4 .b8 s[256];
+  ld.param.u64 %d0, [x];
+  ld.param.u64 %d1, [o];
+  mov.u32 %r0, %tid.x;
+  mul.wide.u32 %d2, %r0, 4;
+  add.s64 %d3, %d0, %d2;
+  add.s64 %d4, %d1, %d2;
+  ld.global.f32 %f0, [%d3];
+  shl.b32 %r1, %r0, 2;
+  mov.u32 %r2, s;
+  add.u32 %r3, %r2, %r1;
+)";
+  for (const int d : distances)
+    absl::StrAppend(&text, "  st.shared.f32 [%r3], %f0;\n  bar.sync 0;\n  xor.b32 %r4, %r1, ", 4 * d, ";\n  add.u32 %r4, %r2, %r4;\n  ld.shared.f32 %f1, [%r4];\n",
+                    "  add.f32 %f0, %f0, %f1;\n  bar.sync 0;\n");
+  return absl::StrCat(text, "  st.global.f32 [%d4], %f0;\n  ret;\n}\n");
+}
+
+TEST(AmdgcnGroupingTest, OneReductionOnBothVendorsIsEquivalent) {
+  const std::vector<int> up = {1, 2, 4, 8, 16, 32}, down = {32, 16, 8, 4, 2, 1};
+  const auto amd = [](const std::vector<int>& order) { return Kernel(absl::StrReplaceAll(Butterfly(order) + kStore, {{"v3, 128,", "v3, 0x80,"}})); };
+  const auto verdict = [&](const std::string& a, const std::string& b) { return checker::CompareSignatures(Check(a), Check(b)).verdict; };
+  EXPECT_EQ(verdict(PtxButterfly(down), amd(down)), checker::Verdict::kEquivalent);
+  EXPECT_EQ(verdict(PtxButterfly(up), amd(up)), checker::Verdict::kEquivalent);
+  EXPECT_NE(verdict(PtxButterfly(up), amd(down)), checker::Verdict::kEquivalent);
+  // DPP moves within rows, then across them: the same tree again.
+  const std::string rows = absl::StrCat(kLoad, Dpp("quad_perm:[1,0,3,2]"), Dpp("quad_perm:[2,3,0,1]"), Dpp("row_half_mirror"), Dpp("row_mirror"));
+  EXPECT_EQ(verdict(PtxButterfly(up), Kernel(absl::StrCat(rows, absl::StrReplaceAll(Butterfly({16, 32}), {{kLoad, ""}, {"v3, 128,", "v3, 0x80,"}}), kStore))), checker::Verdict::kEquivalent);
+  const auto apart = checker::Explain(PtxButterfly(up), LaunchOf(kLanes), amd(down), LaunchOf(kLanes));
+  ASSERT_TRUE(apart.ok()) << apart.status();
+  EXPECT_EQ(apart->verdict, checker::Verdict::kDifferent);
+}
+
 }  // namespace
 }  // namespace samebits::differential

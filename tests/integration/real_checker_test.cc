@@ -165,6 +165,9 @@ TEST_F(RealCheckerTest, ReportsWhereATextDoesNotParse) {
   EXPECT_EQ(ReasonOf(truncated.status()), "PTX_SYNTAX") << truncated.status();
   const auto garbage = client().RegisterKernel("\x7f" "ELF\x02\x01\x01\xff");
   EXPECT_EQ(ReasonOf(garbage.status()), "PTX_SYNTAX") << garbage.status();
+  const auto amdgcn = client().RegisterKernel("\t.amdgcn_target \"amdgcn-amd-amdhsa--gfx942\"\nk:\n\ts_add_u32 s0\n");
+  EXPECT_EQ(ReasonOf(amdgcn.status()), "AMDGCN_SYNTAX") << amdgcn.status();
+  EXPECT_EQ(MetadataOf(amdgcn.status(), "line"), "3");
 }
 
 TEST_F(RealCheckerTest, ReportsLaunchesThatDoNotFit) {

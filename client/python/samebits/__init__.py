@@ -16,8 +16,8 @@ from typing import Iterable, Optional, Tuple, Union
 
 from samebits.client import Client
 from samebits.errors import (
-    BusyError, Code, DeadlineError, LaunchError, LimitError, NativeLibraryError, NotFoundError, PtxSyntaxError,
-    SamebitsError, UnavailableError)
+    AmdgcnSyntaxError, BusyError, Code, DeadlineError, KernelSyntaxError, LaunchError, LimitError, NativeLibraryError,
+    NotFoundError, PtxSyntaxError, SamebitsError, UnavailableError)
 from samebits.launches import aggregate, f32, f64, integer, launch, pointer, scratch, unknown
 from samebits.local import Local, native_library
 from samebits.results import (
@@ -73,8 +73,8 @@ def partition(
 
 
 __all__ = [
-    "Asked", "BusyError", "Client", "Code", "Comparison", "DeadlineError", "Difference", "EquivalenceClass",
-    "LaunchError", "LimitError", "Local", "NativeLibraryError", "NotFoundError", "Partition", "Place", "Progress",
+    "AmdgcnSyntaxError", "Asked", "BusyError", "Client", "Code", "Comparison", "DeadlineError", "Difference", "EquivalenceClass",
+    "KernelSyntaxError", "LaunchError", "LimitError", "Local", "NativeLibraryError", "NotFoundError", "Partition", "Place", "Progress",
     "ProgressFn", "PtxSyntaxError", "SamebitsError", "Side", "Signature", "Status", "UnavailableError", "Verdict",
     "aggregate", "compare", "compute_signature", "connect", "explain", "f32", "f64", "integer", "launch",
     "native_library", "partition", "pointer", "scratch", "unknown",

@@ -41,7 +41,7 @@ class SamebitsError(Exception):
         self.metadata = metadata or {}
 
 
-class PtxSyntaxError(SamebitsError):
+class KernelSyntaxError(SamebitsError):
     """The text does not parse."""
 
     @property
@@ -51,6 +51,14 @@ class PtxSyntaxError(SamebitsError):
     @property
     def column(self) -> int:
         return int(self.metadata.get("column", 0))
+
+
+class PtxSyntaxError(KernelSyntaxError):
+    """The text is PTX and does not parse."""
+
+
+class AmdgcnSyntaxError(KernelSyntaxError):
+    """The text is AMDGCN assembler and does not parse."""
 
 
 class LaunchError(SamebitsError):
@@ -86,6 +94,7 @@ class NativeLibraryError(SamebitsError):
 
 _BY_REASON = {
     "PTX_SYNTAX": PtxSyntaxError,
+    "AMDGCN_SYNTAX": AmdgcnSyntaxError,
     "INVALID_LAUNCH": LaunchError,
     "INVALID_FIELD": LaunchError,
     "KERNEL_NOT_FOUND": NotFoundError,

@@ -254,7 +254,8 @@ bool ParseOperand(std::string_view text, Operand* out) {
     return true;
   };
   for (int depth = 0; depth < 3; ++depth) {
-    if (!text.empty() && text[0] == '-') {
+    // A minus inside belongs to a number; two of them are none.
+    if (depth == 0 && text.size() > 1 && text[0] == '-' && text[1] != '-') {
       out->neg = !out->neg;
       text = Strip(text.substr(1));
     } else if (text.size() > 2 && text[0] == '|' && text.back() == '|') {

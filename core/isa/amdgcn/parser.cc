@@ -93,7 +93,7 @@ class Parser {
       if (std::isprint(static_cast<unsigned char>(c)) == 0) c = '?';
     absl::Status status = absl::InvalidArgumentError(
         absl::StrCat("line ", line_, ", column ", column, ": ", std::string(what), shown.empty() ? "" : absl::StrCat(": '", shown, "'")));
-    status.SetPayload(ptx::kParseErrorUrl, absl::Cord(absl::StrCat(line_, "\n", column, "\n", std::string(what), "\n", shown)));
+    status.SetPayload(ptx::kAmdgcnParseErrorUrl, absl::Cord(absl::StrCat(line_, "\n", column, "\n", std::string(what), "\n", shown)));
     return status;
   }
 

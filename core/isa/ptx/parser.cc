@@ -109,7 +109,9 @@ absl::StatusOr<Module> Parse(std::string text, const ParseLimits& limits) {
 }
 
 bool GetParseError(const absl::Status& status, ParseError* error) {
-  const absl::optional<absl::Cord> payload = status.GetPayload(kParseErrorUrl);
+  absl::optional<absl::Cord> payload = status.GetPayload(kParseErrorUrl);
+  error->is_amdgcn = !payload.has_value();
+  if (error->is_amdgcn) payload = status.GetPayload(kAmdgcnParseErrorUrl);
   if (!payload.has_value()) return false;
   const std::string flat(*payload);
   const std::vector<std::string> parts = absl::StrSplit(flat, absl::MaxSplits('\n', 3));

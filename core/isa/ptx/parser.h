@@ -25,8 +25,10 @@ struct ParseLimits {
 struct ParseError {
   uint32_t line = 0, column = 0;  // 1-based; column counts bytes
   std::string what, fragment;
+  bool is_amdgcn = false;  // of amdgcn::Parse, which uses kAmdgcnParseErrorUrl
 };
 inline constexpr char kParseErrorUrl[] = "samebits/ptx-parse-error";
+inline constexpr char kAmdgcnParseErrorUrl[] = "samebits/amdgcn-parse-error";
 
 // Parses PTX of versions 6.0 to 9.x. Any bytes may be given: the result is a module or INVALID_ARGUMENT (syntax;
 // see ParseError) or RESOURCE_EXHAUSTED. Unknown opcodes and modifiers parse as instructions; unknown directives
@@ -36,7 +38,7 @@ inline constexpr char kParseErrorUrl[] = "samebits/ptx-parse-error";
 // counts and types are Verify's to check. Linear in the text; thread-safe.
 absl::StatusOr<Module> Parse(std::string text, const ParseLimits& limits = {});
 
-// The payload of a status that Parse returned, if it has one.
+// The payload of a status that Parse, or amdgcn::Parse, returned, if it has one.
 bool GetParseError(const absl::Status& status, ParseError* error);
 
 }  // namespace samebits::isa::ptx

@@ -31,10 +31,10 @@ class CiTest : public ::testing::Test {
  protected:
   // A kernel of a build, with its launch beside it.
   void Put(const std::string& build, const std::string& name, const std::string& text,
-           const std::string& launch = kLaunch) {
+           const std::string& launch = kLaunch, const std::string& suffix = ".ptx") {
     const std::string stem = folder_.path() + "/" + build + "/" + name;
     std::filesystem::create_directories(std::filesystem::path(stem).parent_path());
-    std::ofstream(stem + ".ptx") << text;
+    std::ofstream(stem + suffix) << text;
     if (!launch.empty()) std::ofstream(stem + ".json") << launch;
   }
   Outcome Check(const std::string& baseline, const std::string& candidate, std::vector<std::string> more = {}) {
@@ -130,6 +130,23 @@ TEST_F(CiTest, ReadsATritonCacheByNameAndOptions) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("equal     k [sm_90, 1 warps, 3 stages]"));
   EXPECT_THAT(outcome.err, HasSubstr("k [sm_90, 1 warps, 3 stages]: OK in "));
+}
+
+TEST_F(CiTest, ReadsAmdgcnTextsAndTheirTritonCache) {
+  const std::string metadata =
+      R"({"hash": "AB", "name": "k", "target": {"backend": "hip", "arch": "gfx942", "warp_size": 64}, "num_warps": 1,)"
+      R"( "num_stages": 2, "num_ctas": 1, "shared": 0})";
+  const std::string launch = R"({"block": [64, 1, 1], "grid": [1, 1, 1]})";
+  Put("old", "HASH1/k", AmdgcnElementKernel("v_add_f32_e32 v2, v2, v3"), metadata, ".amdgcn");
+  Put("old", "m", AmdgcnElementKernel("v_add_f32_e32 v2, v2, v3"), launch, ".s");
+  Put("old", "host", ".text\nmain:\n\tret\n", "", ".s");  // another processor's
+  Put("new", "HASH2/k", AmdgcnElementKernel("v_add_f32_e64 v2, v3, v2"), metadata, ".amdgcn");
+  Put("new", "m", AmdgcnElementKernel("v_mul_f32_e32 v2, v2, v3"), launch, ".s");
+  const Outcome outcome = Check("old", "new", {"--verbose", "--grid", "1"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("equal     k [gfx942, 1 warps, 2 stages]"));
+  EXPECT_THAT(outcome.out, HasSubstr("changed   m\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("1 equal, 1 changed, 0 new, 0 gone, 0 unknown"));
 }
 
 TEST_F(CiTest, TextsWithSeveralEntriesAreSeveralKernels) {

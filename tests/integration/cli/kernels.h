@@ -47,6 +47,18 @@ inline std::string Raced() {  // every thread adds to one address
 inline std::string Unmodelled() { return ElementKernel("frobnicate.f32 %f3, %f1;"); }
 inline std::string Misspelt() { return ElementKernel("add.rn.f32 %f3 %f1, %f2;"); }
 
+// o[lane] = op(x[lane], y[lane]) of one wave, for gfx942; `op` reads v2 and v3 and writes v2.
+inline std::string AmdgcnElementKernel(const std::string& op) {
+  std::string text = "\t.amdgcn_target \"amdgcn-amd-amdhsa--gfx942\"\n\t.text\nk:\n\ts_load_dwordx4 s[4:7], s[0:1], 0x0\n"
+                     "\ts_load_dwordx2 s[8:9], s[0:1], 0x10\n\tv_lshlrev_b32_e32 v1, 2, v0\n\ts_waitcnt lgkmcnt(0)\n"
+                     "\tglobal_load_dword v2, v1, s[4:5]\n\tglobal_load_dword v3, v1, s[6:7]\n\ts_waitcnt vmcnt(0)\n\t";
+  text += op + "\n\tglobal_store_dword v1, v2, s[8:9]\n\ts_endpgm\n\t.section .rodata,\"a\",@progbits\n\t.amdhsa_kernel k\n"
+          "\t\t.amdhsa_user_sgpr_kernarg_segment_ptr 1\n\t\t.amdhsa_float_denorm_mode_32 3\n\t.end_amdhsa_kernel\n\t.amdgpu_metadata\n"
+          "---\namdhsa.kernels:\n  - .args:\n";
+  for (const char* offset : {"0", "8", "16"}) text += std::string("      - .offset: ") + offset + "\n        .size: 8\n        .value_kind: global_buffer\n";
+  return text + "    .max_flat_workgroup_size: 64\n    .name: k\n    .wavefront_size: 64\n...\n\t.end_amdgpu_metadata\n";
+}
+
 }  // namespace samebits::test
 
 #endif  // SAMEBITS_TESTS_INTEGRATION_CLI_KERNELS_H_

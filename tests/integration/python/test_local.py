@@ -57,6 +57,9 @@ def test_errors_are_exceptions_of_their_own():
     with pytest.raises(samebits.PtxSyntaxError) as syntax:
         samebits.compute_signature(samebits.launch(text=".version 8.0\nwhat", block=(1,)))
     assert syntax.value.line == 2 and syntax.value.code is Code.INVALID_ARGUMENT and syntax.value.reason == "PTX_SYNTAX"
+    with pytest.raises(samebits.AmdgcnSyntaxError) as syntax:
+        samebits.compute_signature(samebits.launch(text='\t.amdgcn_target "amdgcn-amd-amdhsa--gfx942"\nk:\n\ts_add_u32 s0', block=(1,)))
+    assert syntax.value.line == 3 and syntax.value.reason == "AMDGCN_SYNTAX"
     with pytest.raises(samebits.LaunchError):
         samebits.compute_signature(element_launch(ADD, args=[samebits.pointer()]))
     with pytest.raises(samebits.LaunchError, match="float"):

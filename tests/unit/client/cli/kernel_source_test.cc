@@ -40,6 +40,27 @@ class KernelSourceTest : public ::testing::Test {
 
 const std::string kRegistered = "kernels/" + std::string(64, 'a');
 
+TEST_F(KernelSourceTest, TheLanguageThatIsNamedIsTheOneRead) {
+  const std::string bare = "k:\n\ts_endpgm\n\t.amdhsa_kernel k\n\t.end_amdhsa_kernel\n";
+  const std::string amd = Write("a.s", bare), nvidia = Write("b.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n");
+  CommandLine line = Compare(amd, nvidia);
+  line.launch.block = checker::Dim3{64, 1, 1};
+  line.local = true;
+  const auto load = [&](size_t which) { return LoadKernel((*ListSources(line))[which], nullptr).status(); };
+  EXPECT_TRUE(load(0).ok()) << load(0);
+  EXPECT_TRUE(load(1).ok()) << load(1);
+  line.language = "ptx";
+  EXPECT_EQ(LanguageOf(line), checker::TextIsa::kPtx);
+  EXPECT_TRUE(absl::IsInvalidArgument(load(0))) << load(0);
+  EXPECT_TRUE(load(1).ok()) << load(1);
+  line.language = "amdgcn";
+  EXPECT_TRUE(load(0).ok()) << load(0);
+  EXPECT_TRUE(absl::IsInvalidArgument(load(1))) << load(1);
+  line.local = false;
+  EXPECT_TRUE(load(0).ok()) << load(0);
+  EXPECT_THAT(Message(load(1)), HasSubstr("a server tells the language"));
+}
+
 TEST_F(KernelSourceTest, LaunchPartsComeFromSideFlagsThenFlagsThenFile) {
   const std::string a = Write("a.ptx", "text"), b = Write("b.ptx", "text");
   Write("a.json", R"({"block": [32, 1, 1], "grid": [4, 1, 1], "shared": 8})");

@@ -108,6 +108,11 @@ TEST_F(ParserTest, RegistersConstantsAndSigns) {
   EXPECT_TRUE(mix.operands[3].neg);
   EXPECT_EQ(mix.op_sel, 2);
   EXPECT_EQ(mix.op_sel_hi, 1);
+  const Instruction& inside = One("v_add_f32_e64 v1, |-1|, neg(-4)");
+  EXPECT_TRUE(inside.operands[1].abs && !inside.operands[1].neg && inside.operands[2].neg);
+  EXPECT_EQ(inside.operands[1].imm, -1);
+  EXPECT_EQ(inside.operands[2].imm, -4);
+  EXPECT_EQ(One("v_add_f32_e64 v1, --1, v2").op, Op::kUnknown);
   const Instruction& mask = One("s_and_saveexec_b64 s[2:3], vcc");
   EXPECT_EQ(mask.operands[0].count, 2);
   EXPECT_EQ(mask.operands[1].reg, kVccLo);
