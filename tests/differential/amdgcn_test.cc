@@ -1,5 +1,6 @@
 // AMDGCN kernels written by hand: the checker's map against the direct interpreter, and what must change an answer.
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <random>
@@ -150,22 +151,40 @@ TEST(AmdgcnTest, ConversionsPackedAndBitOperations) {
                                    "\tv_fma_f32 v4, -v4, v7, v6\n\tv_div_fmas_f32 v4, v4, v5, v7\n\tv_div_fixup_f32 v2, v4, v3, v2\n", kStore)));
 }
 
-// Straight lines of random arithmetic on loaded data and lane numbers.
+// Straight lines of random arithmetic, exchanges, LDS accesses and masks on loaded data and lane numbers.
+// SAMEBITS_RANDOM_PROGRAMS: how many.
 TEST(AmdgcnTest, RandomProgramsAgree) {
   std::mt19937 random(11);
   const std::vector<std::string> forms = {
-      "v_add_f32_e32 D, A, B", "v_sub_f32_e32 D, A, B", "v_mul_f32_e32 D, A, B", "v_fma_f32 D, A, -B, C", "v_fmac_f32_e32 D, A, B",
-      "v_max_f32_e32 D, A, B", "v_min_f32_e32 D, A, B", "v_and_b32_e32 D, A, B", "v_or_b32_e32 D, A, B", "v_xor_b32_e32 D, A, B",
-      "v_add_u32_e32 D, A, B", "v_sub_u32_e32 D, A, B", "v_lshlrev_b32_e32 D, 3, B", "v_lshrrev_b32_e32 D, 7, B", "v_cndmask_b32_e32 D, A, B, vcc",
-      "v_cmp_lt_f32_e32 vcc, A, B", "v_cmp_gt_i32_e32 vcc, A, B", "v_add3_u32 D, A, B, C", "v_mul_lo_u32 D, A, B", "v_cvt_f32_i32_e32 D, A",
-      "v_add_f32_dpp D, A, B row_shr:2 row_mask:0xf bank_mask:0xf bound_ctrl:1", "v_mov_b32_dpp D, A quad_perm:[2,3,0,1] row_mask:0xf bank_mask:0xf",
-      "ds_bpermute_b32 D, v1, A\n\ts_waitcnt lgkmcnt(0)", "v_perm_b32 D, A, B, 0x07060100", "v_cvt_f16_f32_e32 D, A", "v_cvt_f32_f16_e32 D, A"};
-  for (int program = 0; program < 40; ++program) {
+      "v_add_f32_e32 $d, $a, $b", "v_sub_f32_e32 $d, $a, $b", "v_mul_f32_e32 $d, $a, $b", "v_fma_f32 $d, $a, -$b, $c", "v_fmac_f32_e32 $d, $a, $b",
+      "v_max_f32_e32 $d, $a, $b", "v_min_f32_e32 $d, $a, $b", "v_and_b32_e32 $d, $a, $b", "v_or_b32_e32 $d, $a, $b", "v_xor_b32_e32 $d, $a, $b",
+      "v_add_u32_e32 $d, $a, $b", "v_sub_u32_e32 $d, $a, $b", "v_lshlrev_b32_e32 $d, 3, $b", "v_lshrrev_b32_e32 $d, 7, $b",
+      "v_cndmask_b32_e32 $d, $a, $b, vcc", "v_cmp_lt_f32_e32 vcc, $a, $b", "v_cmp_gt_i32_e32 vcc, $a, $b", "v_add3_u32 $d, $a, $b, $c",
+      "v_mul_lo_u32 $d, $a, $b", "v_cvt_f32_i32_e32 $d, $a", "v_add_f32_dpp $d, $a, $b row_shr:2 row_mask:0xf bank_mask:0xf bound_ctrl:1",
+      "v_mov_b32_dpp $d, $a quad_perm:[2,3,0,1] row_mask:0xf bank_mask:0xf", "ds_bpermute_b32 $d, v1, $a\n\ts_waitcnt lgkmcnt(0)",
+      "v_perm_b32 $d, $a, $b, 0x07060100", "v_cvt_f16_f32_e32 $d, $a", "v_cvt_f32_f16_e32 $d, $a",
+      "v_pk_add_f16 $d, $a, $b op_sel:[0,1] op_sel_hi:[1,0]", "v_pk_fma_f16 $d, $a, $b, $c", "v_max3_f32 $d, $a, -$b, $c",
+      "v_med3_f32 $d, $a, $b, $c", "v_cvt_f32_u32_e32 $d, $a", "v_cvt_f32_f16_sdwa $d, $a dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1",
+      "v_or_b32_sdwa $d, $a, $b dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:BYTE_1 src1_sel:DWORD",
+      "v_and_b32_sdwa $d, $a, $b dst_sel:BYTE_2 src0_sel:BYTE_3 src1_sel:WORD_1", "v_bfe_u32 $d, $a, 3, 9", "v_alignbit_b32 $d, $a, $b, 5",
+      "v_bfi_b32 $d, $a, $b, $c", "v_lshl_add_u32 $d, $a, 2, $b", "v_min_i32_e32 $d, $a, $b", "v_mul_hi_u32 $d, $a, $b",
+      "ds_swizzle_b32 $d, $a offset:swizzle(SWAP,8)\n\ts_waitcnt lgkmcnt(0)",
+      "ds_swizzle_b32 $d, $a offset:swizzle(QUAD_PERM,3,0,1,2)\n\ts_waitcnt lgkmcnt(0)",
+      "v_add_f32_dpp $d, $a, $b row_ror:3 row_mask:0x5 bank_mask:0xf", "v_mov_b32_dpp $d, $a row_bcast:31 row_mask:0xc bank_mask:0xf",
+      "v_fma_mix_f32 $d, $a, $b, $c op_sel:[0,1,0] op_sel_hi:[1,1,0]", "v_cvt_pkrtz_f16_f32 $d, $a, $b",
+      "ds_write_b32 v1, $a\n\tds_read_b32 $d, v6\n\ts_waitcnt lgkmcnt(0)",
+      "ds_write_b16 v1, $a offset:2\n\tds_write_b16 v1, $b\n\tds_read_u16_d16_hi $d, v6\n\ts_waitcnt lgkmcnt(0)",
+      "s_mov_b64 exec, 0xff00ff\n\tv_add_u32_e32 $d, $a, $b\n\ts_mov_b64 exec, -1",
+      "v_cmp_nlt_f32_e64 s[12:13], |$a|, $b\n\ts_and_saveexec_b64 s[14:15], s[12:13]\n\tv_mul_f32_e32 $d, $a, $b\n\ts_mov_b64 exec, s[14:15]",
+      "v_readlane_b32 s12, $a, 37\n\tv_xor_b32_e32 $d, s12, $b", "v_readfirstlane_b32 s12, $a\n\ts_lshl_b32 s12, s12, 3\n\tv_sub_u32_e32 $d, s12, $b",
+      "v_accvgpr_write_b32 a3, $a\n\ts_nop 1\n\tv_accvgpr_read_b32 $d, a3"};
+  const char* const count = std::getenv("SAMEBITS_RANDOM_PROGRAMS");
+  for (int program = 0; program < (count == nullptr ? 60 : std::atoi(count)); ++program) {
     std::string text = kLoad;
-    text += "\tv_mov_b32_e32 v3, v2\n\tv_mov_b32_e32 v4, v0\n\tv_mov_b32_e32 v5, 2.0\n\tv_cmp_gt_u32_e32 vcc, 33, v0\n";
+    text += "\tv_mov_b32_e32 v3, v2\n\tv_mov_b32_e32 v4, v0\n\tv_mov_b32_e32 v5, 2.0\n\tv_xor_b32_e32 v6, 0x40, v1\n\tds_write_b32 v1, v2\n\tv_cmp_gt_u32_e32 vcc, 33, v0\n";
     for (int i = 0; i < 14; ++i) {
       auto reg = [&] { return absl::StrCat("v", 2 + random() % 4); };
-      absl::StrAppend(&text, "\t", absl::StrReplaceAll(forms[random() % forms.size()], {{"D,", reg() + ","}, {"A", reg()}, {"B", reg()}, {"C", reg()}}), "\n");
+      absl::StrAppend(&text, "\t", absl::StrReplaceAll(forms[random() % forms.size()], {{"$d", reg()}, {"$a", reg()}, {"$b", reg()}, {"$c", reg()}}), "\n");
     }
     // Random bits are read as numbers here and there: NaNs are the canonical ones on both sides.
     Agree(Kernel(text + kStore), kLanes, kLanes, true, 2);
