@@ -179,16 +179,26 @@ TEST(AmdgcnTest, RandomProgramsAgree) {
       "v_readlane_b32 s12, $a, 37\n\tv_xor_b32_e32 $d, s12, $b", "v_readfirstlane_b32 s12, $a\n\ts_lshl_b32 s12, s12, 3\n\tv_sub_u32_e32 $d, s12, $b",
       "v_accvgpr_write_b32 a3, $a\n\ts_nop 1\n\tv_accvgpr_read_b32 $d, a3"};
   const char* const count = std::getenv("SAMEBITS_RANDOM_PROGRAMS");
-  for (int program = 0; program < (count == nullptr ? 60 : std::atoi(count)); ++program) {
+  const int programs = count == nullptr ? 60 : std::atoi(count);
+  int undecided = 0;
+  for (int program = 0; program < programs; ++program) {
     std::string text = kLoad;
     text += "\tv_mov_b32_e32 v3, v2\n\tv_mov_b32_e32 v4, v0\n\tv_mov_b32_e32 v5, 2.0\n\tv_xor_b32_e32 v6, 0x40, v1\n\tds_write_b32 v1, v2\n\tv_cmp_gt_u32_e32 vcc, 33, v0\n";
     for (int i = 0; i < 14; ++i) {
-      auto reg = [&] { return absl::StrCat("v", 2 + random() % 4); };
-      absl::StrAppend(&text, "\t", absl::StrReplaceAll(forms[random() % forms.size()], {{"$d", reg()}, {"$a", reg()}, {"$b", reg()}, {"$c", reg()}}), "\n");
+      // Sources differ: the greater of a value and itself makes its NaN the canonical one, which verdicts do not compare.
+      const uint32_t first = random() % 4, step = 1 + random() % 3, last = random() % 4;
+      const auto reg = [](uint32_t n) { return absl::StrCat("v", 2 + n % 4); };
+      absl::StrAppend(&text, "\t", absl::StrReplaceAll(forms[random() % forms.size()], {{"$d", reg(random())}, {"$a", reg(first)}, {"$b", reg(first + step)}, {"$c", reg(last)}}), "\n");
+    }
+    const std::string kernel = Kernel(text + kStore);
+    if (Check(kernel).status != checker::SignatureStatus::kOk) {
+      ++undecided;
+      continue;
     }
     // Random bits are read as numbers here and there: NaNs are the canonical ones on both sides.
-    Agree(Kernel(text + kStore), kLanes, kLanes, true, 2);
+    Agree(kernel, kLanes, kLanes, true, 2);
   }
+  EXPECT_LE(undecided, programs / 100);
 }
 
 // Sums in f32 are one operation on both vendors' processors; an exponential is not.
