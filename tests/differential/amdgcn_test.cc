@@ -151,6 +151,56 @@ TEST(AmdgcnTest, ConversionsPackedAndBitOperations) {
                                    "\tv_fma_f32 v4, -v4, v7, v6\n\tv_div_fmas_f32 v4, v4, v5, v7\n\tv_div_fixup_f32 v2, v4, v3, v2\n", kStore)));
 }
 
+constexpr char kSecond[] = "\tbuffer_load_dword v3, v1, s[4:7], 0 offen offset:256\n\ts_waitcnt vmcnt(0)\n";
+
+// What compilers write in several ways.
+TEST(AmdgcnTest, OneValueHasOneForm) {
+  const auto of = [](const std::string& body) { return Agree(Kernel(absl::StrCat(kLoad, kSecond, body, kStore))); };
+  EXPECT_EQ(of("\tv_med3_f32 v2, v2, -1.0, 2.0\n"), of("\tv_max_f32_e32 v2, -1.0, v2\n\tv_min_f32_e32 v2, 2.0, v2\n"));
+  EXPECT_EQ(of("\tv_fma_f32 v2, -v2, v3, 1.0\n"), of("\tv_fma_f32 v2, v2, -v3, 1.0\n"));
+  EXPECT_EQ(of("\tv_fma_f32 v2, -v2, -v3, 1.0\n"), of("\tv_fma_f32 v2, v2, v3, 1.0\n"));
+  EXPECT_NE(of("\tv_fma_f32 v2, -v2, v3, 1.0\n"), of("\tv_fma_f32 v2, v2, v3, 1.0\n"));
+  const std::string amount = "\tv_and_b32_e32 v3, 7, v0\n\tv_lshlrev_b32_e32 v3, 2, v3\n", four = "\tv_and_b32_e32 v2, 15, v2\n";
+  EXPECT_EQ(of(amount + "\tv_ashrrev_i32_e32 v2, v3, v2\n" + four), of(amount + "\tv_lshrrev_b32_e32 v2, v3, v2\n" + four));
+}
+
+TEST(AmdgcnTest, MatrixStepsOfZerosAndOfIntegersInAnyOrder) {
+  const std::string f16 = Mfma("v_mfma_f32_32x32x8_f16", 2, 16), store = "\tbuffer_store_dword v32,";
+  const auto with = [&](const char* operand) {
+    return absl::StrReplaceAll(f16, {{store, absl::StrCat("\tv_mov_b32_e32 v20, ", operand, "\n\tv_mov_b32_e32 v21, 0\n",
+                                                          "\tv_mfma_f32_32x32x8_f16 v[32:47], v[20:21], v[20:21], v[32:47]\n", store)}});
+  };
+  EXPECT_EQ(Agree(f16, 64, 1024), Agree(with("0"), 64, 1024));
+  EXPECT_NE(Agree(f16, 64, 1024), Agree(with("1.0"), 64, 1024));
+  const std::string i8 = Mfma("v_mfma_i32_32x32x16_i8", 2, 16, "v_mfma_i32_32x32x16_i8");
+  const std::string turned = absl::StrReplaceAll(i8, {{"v[4:5], v[6:7], 0", "v[6:7], v[4:5], 0"},
+                                                      {"v[6:7], v[4:5], v[32:47]", "v[4:5], v[6:7], v[32:47]"}});
+  EXPECT_EQ(Agree(i8, 64, 1024, false), Agree(turned, 64, 1024, false));
+}
+
+TEST(AmdgcnTest, CarriesReplaceScalarSourcesAfterAllLanesReadThem) {
+  EXPECT_NE(Agree(Kernel(absl::StrCat(kLoad, "\ts_mov_b32 s13, 48\n\tv_mov_b32_e32 v3, 0\n\tv_mad_u64_u32 v[2:3], s[12:13], s13, v0, v[2:3]\n", kStore))), "");
+}
+
+TEST(AmdgcnTest, ABufferOnTheArgumentSegmentIsUnknown) {
+  const std::string text = absl::StrReplaceAll(
+      Kernel(absl::StrCat(kLoad, kStore)), {{"k:\n\ts_load_dwordx4", "k:\n\ts_mov_b64 s[4:5], s[0:1]\n\ts_load_dwordx4"},
+                                            {"\ts_mov_b32 s4, s0\n\ts_and_b32 s5, s1, 0xffff\n", "\ts_and_b32 s5, s5, 0xffff\n"}});
+  EXPECT_EQ(Check(text).reason_code, "ADDRESS_NOT_FROM_ARGUMENT");
+}
+
+// Reads of LDS that take bytes of several writes, of some lanes, or what was never written.
+TEST(AmdgcnTest, LdsInOtherPiecesThanItWasWritten) {
+  const auto of = [](const std::string& body) {
+    return Agree(Kernel(absl::StrCat(kLoad, kSecond, "\tv_lshlrev_b32_e32 v4, 3, v0\n", body, "\ts_waitcnt lgkmcnt(0)\n", kStore)));
+  };
+  EXPECT_NE(of("\tds_write_b16 v1, v2\n\tds_write_b16 v1, v3 offset:2\n\tds_read_b32 v2, v1\n"), "");
+  EXPECT_NE(of("\tds_write_b32 v1, v2\n\tds_read_u16 v2, v1 offset:2\n"), "");
+  EXPECT_NE(of("\tds_write_b64 v4, v[2:3]\n\tv_xor_b32_e32 v4, 20, v4\n\tds_read_b32 v2, v4\n"), "");
+  EXPECT_NE(of("\tds_write2_b32 v4, v2, v3 offset1:1\n\tv_xor_b32_e32 v1, 4, v4\n\tds_read_b32 v2, v1\n\tv_lshlrev_b32_e32 v1, 2, v0\n"), "");
+  EXPECT_NE(of("\tds_write_b8 v1, v2\n\tds_write_b8 v1, v3 offset:1\n\tds_write_b16 v1, v3 offset:2\n\tds_read_b32 v2, v1\n"), "");
+}
+
 // Straight lines of random arithmetic, exchanges, LDS accesses and masks on loaded data and lane numbers.
 // SAMEBITS_RANDOM_PROGRAMS: how many.
 TEST(AmdgcnTest, RandomProgramsAgree) {

@@ -103,23 +103,34 @@ bool WaveMachine::Shift(Fn fn, int width, const Value& x, const Value& n, Value*
 bool WaveMachine::ShiftByLane(Fn fn, int width, const Value& x, const Value& amount, Value* out, bool* done) {
   constexpr size_t kMostAmounts = 8;
   if (!Known(amount) || amount.symbolic != 0 || amount.array == 0 || !x.is_bits()) return true;
-  const int64_t* array = space_.array(amount.array);
+  std::vector<int64_t> of(space_.array(amount.array), space_.array(amount.array) + space_.lanes());  // interning moves arrays
   absl::InlinedVector<int64_t, kMostAmounts> amounts;
   for (int l = 0; l < space_.lanes(); ++l) {
-    const int64_t n = array[l] + amount.constant;
+    const int64_t n = of[l] += amount.constant;
     if (!space_.Test(exec_, l) || std::find(amounts.begin(), amounts.end(), n) != amounts.end()) continue;
     if (amounts.size() == kMostAmounts || n < 0 || n >= width) return true;
     amounts.push_back(n);
   }
   for (size_t i = 0; i < amounts.size(); ++i) {
     Value moved = x;
-    if (amounts[i] != 0 && !IntShift(fn, x, Value::Int(amounts[i], 32), width, &moved)) return false;
+    const int n = static_cast<int>(amounts[i]);
+    if (n != 0 && !IntShift(fn, x, Value::Int(n, 32), width, &moved)) return false;
+    if (n != 0 && fn == Fn::kSar) {
+      // Bits of the data and copies of its sign apart: users of few bits see the data's own.
+      Value low, high;
+      absl::InlinedVector<Piece, 4> pieces, above;
+      if (!Slice(x, n, width - n, &low) || !Slice(moved, width - n, n, &high) || !ToPieces(low, width - n, &pieces) ||
+          !ToPieces(high, n, &above))
+        return false;
+      for (Piece& p : above) pieces.push_back(std::move(p));
+      FromPieces(std::move(pieces), width, &moved);
+    }
     if (i == 0) {
       *out = std::move(moved);
       continue;
     }
     const Value before = *out;
-    if (!Blend(space_.MaskWhere([&](int l) { return array[l] + amount.constant == amounts[i]; }), moved, before, out)) return false;
+    if (!Blend(space_.MaskWhere([&](int l) { return of[l] == amounts[i]; }), moved, before, out)) return false;
   }
   *done = !amounts.empty();
   return true;
