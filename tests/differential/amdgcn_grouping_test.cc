@@ -222,6 +222,20 @@ TEST(AmdgcnGroupingTest, ChainsAreOneWhereTheirGroupsAre) {
   EXPECT_NE(f16.digest, chain("v_mfma_f32_16x16x16_f16", 16, 16, 16, "gfx90a").digest);
 }
 
+// One half of each source; what op_sel_hi says does not matter.
+TEST(AmdgcnGroupingTest, PackedMovesTakeAHalfOfEachSource) {
+  std::mt19937 random(4);
+  const Contents c = Draw(64, random, true);
+  const std::vector<float> x = Floats(c.at("x"));
+  const std::string loads = "\tbuffer_load_dword v2, v1, s[4:7], 0 offen\n\tbuffer_load_dword v3, v1, s[4:7], 0 offen offset:256\n"
+                            "\tbuffer_load_dword v4, v1, s[4:7], 0 offen offset:512\n\tbuffer_load_dword v5, v1, s[4:7], 0 offen offset:768\n\ts_waitcnt vmcnt(0)\n";
+  for (int sel = 0; sel < 4; ++sel) {
+    const std::string move = absl::StrCat("\tv_pk_mov_b32 v[8:9], v[2:3], v[4:5] op_sel:[", sel & 1, ",", sel >> 1, "]\n");
+    const auto out = Words(Kernel(absl::StrCat(loads, move, "\tv_sub_f32_e32 v2, v8, v9\n", kStore)), c.at("x"), 64, 64);
+    for (int l = 0; l < 64; ++l) EXPECT_EQ(Value(out[l]), x[l + 64 * (sel & 1)] - x[l + 128 + 64 * (sel >> 1)]) << sel;
+  }
+}
+
 // Loads that land in LDS: at M0 + offset + 4 * lane, at some moment up to the wait for vmcnt.
 std::string Direct(const std::string& wait, const std::string& load = "global_load_lds_dword v1, s[0:1]") {
   return absl::StrCat("\tv_readfirstlane_b32 s12, v1\n\ts_mov_b32 m0, s12\n\ts_nop 0\n\t", load, "\n", wait, "\tv_xor_b32_e32 v3, 0x1fc, v1\n\tds_read_b32 v2, v3\n\ts_waitcnt lgkmcnt(0)\n", kStore);

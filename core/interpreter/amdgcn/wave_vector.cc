@@ -212,7 +212,8 @@ bool Wave::Arithmetic(const Instruction& in, int l, bool* known) {
         uint32_t v[3] = {};
         for (int i = 0; i + 1 < in.operand_count; ++i) {
           const Operand& s = o[static_cast<size_t>(i + 1)];
-          const bool high = ((p == 0 ? in.op_sel : in.op_sel_hi) >> i & 1) != 0;
+          // A move takes one half of each source: op_sel says which.
+          const bool high = ((p == 0 || in.op == Op::kVPkMovB32 ? in.op_sel : in.op_sel_hi) >> i & 1) != 0;
           if (s.kind != OperandKind::kRegister && high) return false;
           v[i] = s.kind == OperandKind::kRegister ? Get(static_cast<uint16_t>(s.reg + high), l) : static_cast<uint32_t>(s.imm);
           if (((p == 0 ? in.neg_lo : in.neg_hi) >> i & 1) != 0) v[i] = flip(v[i]);

@@ -601,13 +601,14 @@ bool WaveMachine::Packed32(const GcnInst& in) {
   const int n = in.operand_count - 1;
   Value halves[2];
   if (in.clamp || in.omod != 0) return Unmodelled64();
-  const bool mov = in.op == Op::kVPkMovB32;
+  const bool mov = in.op == Op::kVPkMovB32;  // the low half of the first source or its high one, and of the second
+  if (mov && (in.neg_lo | in.neg_hi) != 0) return Unmodelled64();
   for (int h = 0; h < 2; ++h) {
     std::vector<Value> sources(static_cast<size_t>(n));
     for (int i = 0; i < n; ++i) {
       const GcnOperand& o = in.operands[static_cast<size_t>(i + 1)];
       if (o.neg || o.abs) return Unmodelled64();
-      const uint8_t sel = h == 0 ? in.op_sel : in.op_sel_hi;
+      const uint8_t sel = h == 0 || mov ? in.op_sel : in.op_sel_hi;
       const int part = sel >> i & 1;
       Value v;
       if (o.kind == OperandKind::kRegister) {
