@@ -23,6 +23,6 @@ def unpack(target):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     unpack(sys.argv[1])
