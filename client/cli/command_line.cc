@@ -86,12 +86,17 @@ CLI::Option* AddKernels(CLI::App* sub, Builder* b, const char* name, const char*
   return sub->add_option(name, b->line.kernels, what)->type_name("KERNEL");
 }
 
+void AddWatch(CLI::App* sub, CommandLine* line) {
+  sub->add_flag("--watch", line->watch, "Answer again whenever one of the files changes, until Ctrl-C");
+}
+
 CLI::App* AddPairCommand(CLI::App* app, Builder* b, Command command, const char* name, const char* summary,
                          const char* footer) {
   CLI::App* sub = AddKernelCommand(app, b, command, name, summary, footer);
   AddKernels(sub, b, "kernels", "The two kernels, A and B")->expected(0, 2);
   sub->add_option("--pairs", b->line.pairs, "With --manifest: JSON Lines {\"a\": ID, \"b\": ID}, answered one a line")
       ->type_name("FILE");
+  AddWatch(sub, &b->line);
   for (LaunchFlags& side : b->sides) AddLaunchFlags(sub, &side, "");
   return sub;
 }
@@ -374,6 +379,7 @@ void AddCi(CLI::App* app, Builder* b) {
   };
   file("--baseline", &o.baseline, "Folder of kernels, or signatures in a JSON file")->required()->type_name("DIR|FILE");
   file("--candidate", &o.candidate, "Folder of kernels, one file, or a manifest (*.jsonl)")->required()->type_name("DIR|FILE");
+  AddWatch(sub, &b->line);
   sub->add_flag("--update-baseline", o.update_baseline, "Write the candidate's signatures into the baseline's JSON file");
   sub->add_option("--fail-on", o.fail_on, "Outcomes that fail: changed, unknown, new, gone, or none")
       ->delimiter(',')
@@ -420,6 +426,7 @@ void AddCommands(CLI::App* app, Builder* b) {
   AddKernels(partition, b, "kernels", "Kernels; with --manifest: ids, default all");
   partition->add_option("--reference", b->line.reference, "Kernel to compare the others with")->type_name("KERNEL");
   AddJobs(partition, &b->line);
+  AddWatch(partition, &b->line);
   CLI::App* signature =
       AddKernelCommand(app, b, Command::kSignature, "signature", "Print signatures as JSON lines", kSignatureHelp);
   AddKernels(signature, b, "kernels", "Kernels; with --manifest: ids, default all");

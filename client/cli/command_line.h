@@ -154,6 +154,7 @@ struct CommandLine {
   std::optional<Format> format;  // unset: the command's default
   std::string color = "auto";    // "auto", "always", "never"
   bool quiet = false, verbose = false;
+  bool watch = false;  // of compare, explain, partition and ci check: answer again after each change
   double timeout_seconds = 120;
   bool ignore_signed_zero = false, strict_contraction = false;
   std::string language;   // "ptx", "amdgcn"; empty: by content

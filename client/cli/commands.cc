@@ -13,6 +13,7 @@
 #include "client/cli/json_report.h"
 #include "client/cli/terminal.h"
 #include "client/cli/version.h"
+#include "client/cli/watch.h"
 
 namespace samebits::cli {
 namespace {
@@ -100,7 +101,7 @@ ExitCode Dispatch(const CommandLine& line) {
 }  // namespace
 
 ExitCode RunCommand(const CommandLine& line) {
-  const ExitCode code = Dispatch(line);
+  const ExitCode code = line.watch ? Watch(line, [&] { return Dispatch(line); }) : Dispatch(line);
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   std::fputs("samebits: error: standard output cannot be written\n", stderr);
   return ExitCode::kFailure;
