@@ -180,6 +180,7 @@ def test_a_server_that_answers_with_errors_proves_nothing(server_address):
     assert report.checked_by == "client" and kept == SUM_CONFIGS[:1] and "no entry" in report.rows[1].reason
 
 
+@pytest.mark.skipif(triton.__version__ not in binding.TESTED, reason="each is compiled by itself with this Triton")
 def test_kept_are_in_the_cache_of_triton_as_it_would_make_them(tmp_path, monkeypatch):
     """Numbers of stages make no difference to this kernel, so one text serves all three; Triton finds the rest done."""
     configs = [triton.Config({"B": 128}, num_warps=w, num_stages=s) for w, s in ((1, 1), (1, 2), (1, 3), (4, 3))]
