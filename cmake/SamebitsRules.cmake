@@ -1,6 +1,8 @@
 # Rules that every folder uses:
 #   samebits_library(NAME DEPS ...)        all *.cc of the folder (not of its subfolders) as library samebits_NAME
 #   samebits_test_folder(LIBS ...)         one gtest binary from all *_test.cc of the folder, named by its path
+#   samebits_kernel_texts(HEADER PIECES..)  kernel_texts.cc in the build's folder: the files' texts, kText_NAME each, which
+#                                          HEADER declares in samebits::workers
 #   samebits_fuzzer(NAME SOURCE LIBS ...)  a libFuzzer target, only with SAMEBITS_BUILD_FUZZERS
 
 add_library(samebits_options INTERFACE)
@@ -67,4 +69,16 @@ function(samebits_fuzzer name source)
     target_link_libraries(${name} PRIVATE samebits_options ${ARG_LIBS})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   endif()
+endfunction()
+
+function(samebits_kernel_texts header)
+  set(texts "// Made from files.\n#include \"${header}\"\n\nnamespace samebits::workers {\n")
+  foreach(piece ${ARGN})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${piece})
+    file(READ ${piece} text)
+    get_filename_component(name ${piece} NAME_WE)
+    string(APPEND texts "\nconst char kText_${name}[] = R\"samebits(${text})samebits\";\n")
+  endforeach()
+  string(APPEND texts "\n}  // namespace samebits::workers\n")
+  file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/kernel_texts.cc CONTENT "${texts}")
 endfunction()

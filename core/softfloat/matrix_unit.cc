@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 
 #include "core/softfloat/arithmetic.h"
-#include "core/softfloat/exact.h"
 
 namespace samebits::softfloat {
 namespace {
@@ -79,66 +79,38 @@ const Format& ResultFormat(const MatrixUnit& unit) {
   return kF32;
 }
 
-int64_t CutTowardZero(int64_t significand, int shift) {
-  if (significand == 0) return 0;
-  if (shift <= 0) return significand << -shift;
-  if (shift >= 63) return 0;
-  return significand < 0 ? -(-significand >> shift) : significand >> shift;
-}
-
-enum class Special : uint8_t { kNone, kPlusInfinity, kMinusInfinity, kNan };
-
-Special Merge(Special a, Special b) {
-  if (a == Special::kNone) return b;
-  if (b == Special::kNone || a == b) return a;
-  return Special::kNan;
-}
-
-Special InfinityOf(bool negative) { return negative ? Special::kMinusInfinity : Special::kPlusInfinity; }
-
-Special ProductSpecial(const MatrixElement& a, const MatrixElement& b) {
-  using Kind = Number::Kind;
-  if (a.kind == Kind::kNan || b.kind == Kind::kNan) return Special::kNan;
-  if (a.kind != Kind::kInfinity && b.kind != Kind::kInfinity) return Special::kNone;
-  if (a.kind == Kind::kZero || b.kind == Kind::kZero) return Special::kNan;
-  return InfinityOf((a.significand < 0) != (b.significand < 0));
-}
-
-Special SpecialOf(const MatrixElement& c) {
-  if (c.kind == Number::Kind::kNan) return Special::kNan;
-  return c.kind == Number::Kind::kInfinity ? InfinityOf(c.significand < 0) : Special::kNone;
-}
-
-uint64_t SpecialResult(const Format& format, Special special) {
-  if (special == Special::kNan) return format.canonical_nan;
-  return format.infinity() | (special == Special::kMinusInfinity ? format.sign_mask() : 0);
-}
-
-uint64_t GroupSum(const MatrixUnit& unit, std::span<const MatrixElement> a, std::span<const MatrixElement> b,
-                  uint64_t c_bits) {
-  const Format& format = ResultFormat(unit);
-  const MatrixElement c = DecodeElement(AccumulatorFormat(unit), c_bits);
-  Special special = SpecialOf(c);
-  int largest = c.kind == Number::Kind::kZero ? unit.zero_exponent : c.exponent;
-  if (a.size() < static_cast<size_t>(unit.group)) largest = std::max(largest, unit.zero_exponent);
-  for (size_t i = 0; i < a.size(); ++i) {
-    special = Merge(special, ProductSpecial(a[i], b[i]));
-    const bool zero = a[i].significand == 0 || b[i].significand == 0;
-    largest = std::max(largest, zero ? unit.zero_exponent : a[i].exponent + b[i].exponent);
+int FractionBitsOf(FormatId id) {
+  switch (id) {
+    case FormatId::kE4m3:
+      return kE4m3.fraction_bits;
+    case FormatId::kE5m2:
+      return kE5m2.fraction_bits;
+    case FormatId::kBf16:
+      return kBf16.fraction_bits;
+    default:
+      return kF16.fraction_bits;  // and tf32's
   }
-  if (special != Special::kNone) return SpecialResult(format, special);
+}
 
-  const int unit_exponent = largest - unit.fraction_bits;
-  int64_t sum = CutTowardZero(c.significand, unit_exponent - (c.exponent - c.fraction_bits));
-  for (size_t i = 0; i < a.size(); ++i) {
-    const int product_unit = a[i].exponent - a[i].fraction_bits + b[i].exponent - b[i].fraction_bits;
-    sum += CutTowardZero(a[i].significand * b[i].significand, unit_exponent - product_unit);
+GroupRule RuleFor(const MatrixUnit& unit, int product_fraction_bits) {
+  const Format& accumulator = AccumulatorFormat(unit);
+  return {unit.group,
+          unit.fraction_bits,
+          unit.zero_exponent,
+          product_fraction_bits,
+          {accumulator.exponent_bits, accumulator.fraction_bits},
+          ResultFormat(unit).fraction_bits,
+          unit.result == MatrixResult::kF16NearestEven};
+}
+
+uint64_t GroupSum(const MatrixUnit& unit, std::span<const MatrixElement> a, std::span<const MatrixElement> b, uint64_t c) {
+  const GroupRule rule = RuleFor(unit, a.empty() ? 0 : a[0].fraction_bits + b[0].fraction_bits);
+  GroupTerm terms[kMostGroup];
+  for (int i = 0; i < unit.group; ++i) {
+    terms[i] = i < std::ssize(a) ? TermOf(rule, GroupElementOf(a[i]), GroupElementOf(b[i]))
+                                 : GroupTerm{0, rule.zero_exponent};
   }
-  if (sum == 0) return 0;
-  const Rounding rounding = unit.result == MatrixResult::kF16NearestEven ? Rounding::kRn : Rounding::kRz;
-  const Exact value{sum < 0, unit_exponent, static_cast<Wide>(sum < 0 ? -sum : sum)};
-  const uint64_t result = Round(format, value, rounding, Overflow::kInfinity);
-  return IsZero(format, result) ? 0 : result;
+  return SumGroup(rule, terms, static_cast<unsigned>(c));
 }
 
 uint64_t ChainGroups(const MatrixUnit& unit, std::span<const MatrixElement> a, std::span<const MatrixElement> b,
@@ -192,6 +164,24 @@ MatrixElement DecodeElement(const Format& format, uint64_t bits) {
   element.significand = number.negative ? -magnitude : magnitude;
   element.exponent = static_cast<int16_t>(number.exponent + format.fraction_bits);
   return element;
+}
+
+GroupRule GroupRuleOf(const MatrixUnit& unit, FormatId a, FormatId b) {
+  return RuleFor(unit, FractionBitsOf(a) + FractionBitsOf(b));
+}
+
+GroupElement GroupElementOf(const MatrixElement& e) {
+  switch (e.kind) {
+    case Number::Kind::kZero:
+      return {0, 0};
+    case Number::Kind::kFinite:
+      return {static_cast<int>(e.significand), e.exponent};
+    case Number::Kind::kInfinity:
+      return {e.significand < 0 ? -1 : 1, kInfinityExponent};
+    case Number::Kind::kNan:
+      break;
+  }
+  return {1, kNanExponent};
 }
 
 std::vector<MatrixElement> DecodeElements(const Format& format, std::span<const uint64_t> bits) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/softfloat/format.h"
+#include "core/softfloat/group_sum.h"
 
 namespace samebits::softfloat {
 
@@ -53,6 +54,10 @@ std::optional<MatrixUnit> FindMatrixUnit(int sm, MatrixInstruction instruction, 
 // Format of accumulator and result patterns.
 const Format& AccumulatorFormat(const MatrixUnit& unit);
 
+// How one group is summed, as numbers for group_sum.h. For kTruncatedSum and the groups that kWidenedPairs consists of;
+// `a` and `b` are types that the unit takes.
+GroupRule GroupRuleOf(const MatrixUnit& unit, FormatId a, FormatId b);
+
 // An input decoded once for many dot products.
 struct MatrixElement {
   Number::Kind kind = Number::Kind::kZero;
@@ -62,6 +67,7 @@ struct MatrixElement {
   uint64_t bits = 0;
 };
 MatrixElement DecodeElement(const Format& format, uint64_t bits);
+GroupElement GroupElementOf(const MatrixElement& element);
 std::vector<MatrixElement> DecodeElements(const Format& format, std::span<const uint64_t> bits);
 
 // c + sum of a[i] * b[i], as the unit computes it; a and b have equal length, a multiple of the group or shorter than

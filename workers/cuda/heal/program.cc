@@ -21,30 +21,6 @@ std::string TextFor(const ProgramKey& key) {
                       kText_merge, kText_setup);
 }
 
-absl::StatusOr<std::string> CompileText(const NvrtcApi& nvrtc, const std::string& text,
-                                        const std::vector<std::string>& options) {
-  nvrtcProgram program = nullptr;
-  if (nvrtc.nvrtcCreateProgram(&program, text.c_str(), "samebits_heal.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS) {
-    return absl::InternalError("nvrtcCreateProgram failed");
-  }
-  std::vector<const char*> words;
-  for (const std::string& option : options) words.push_back(option.c_str());
-  const nvrtcResult result = nvrtc.nvrtcCompileProgram(program, static_cast<int>(words.size()), words.data());
-  absl::StatusOr<std::string> compiled;
-  size_t size = 0;
-  if (result == NVRTC_SUCCESS && nvrtc.nvrtcGetCUBINSize(program, &size) == NVRTC_SUCCESS) {
-    compiled = std::string(size, '\0');
-    nvrtc.nvrtcGetCUBIN(program, compiled->data());
-  } else {
-    nvrtc.nvrtcGetProgramLogSize(program, &size);
-    std::string log(size, '\0');
-    nvrtc.nvrtcGetProgramLog(program, log.data());
-    compiled = absl::InternalError(absl::StrCat("kernels do not compile: ", nvrtc.nvrtcGetErrorString(result), "\n", log));
-  }
-  nvrtc.nvrtcDestroyProgram(&program);
-  return compiled;
-}
-
 }  // namespace
 
 absl::Status CheckSupported(const heal::ModelShape& shape) {
@@ -86,8 +62,8 @@ ProgramKey KeyOf(const heal::Configuration& configuration, AttentionMode attenti
 }
 
 absl::StatusOr<std::string> CompileCubin(const NvrtcApi& nvrtc, int sm, const ProgramKey& key) {
-  return CompileText(
-      nvrtc, TextFor(key),
+  return CompileCuda(
+      nvrtc, "samebits_heal.cu", TextFor(key),
       {absl::StrCat("-arch=sm_", sm), "-std=c++17", absl::StrCat("-DBOUNDARY=", key.boundary),
        absl::StrCat("-DGEMM=", key.gemm), absl::StrCat("-DATTENTION=", key.attention),
        absl::StrCat("-DHEAD_DIM=", key.head_dim), absl::StrCat("-DGROUP=", key.group),
@@ -125,32 +101,9 @@ absl::StatusOr<std::unique_ptr<Program>> Program::Compile(const CudaApi& api, co
                                                           const ProgramKey& key) {
   absl::StatusOr<std::string> cubin = CompileCubin(nvrtc, sm, key);
   if (!cubin.ok()) return cubin.status();
-  std::unique_ptr<Program> program(new Program(&api));
-  program->cubin_ = *std::move(cubin);
-  if (absl::Status status = CudaApi::Driver(api.cuModuleLoadData(&program->module_, program->cubin_.data()), "kernels");
-      !status.ok()) {
-    return status;
-  }
-  return program;
-}
-
-Program::~Program() {
-  if (module_ != nullptr) api_->cuModuleUnload(module_);
-}
-
-absl::Status Program::LaunchWith(const char* kernel, const Grid& grid, cudaStream_t stream, void** arguments) {
-  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return absl::OkStatus();
-  auto found = functions_.find(kernel);
-  if (found == functions_.end()) {
-    CUfunction function = nullptr;
-    if (absl::Status status = CudaApi::Driver(api_->cuModuleGetFunction(&function, module_, kernel), kernel); !status.ok()) {
-      return status;
-    }
-    found = functions_.emplace(kernel, function).first;
-  }
-  return CudaApi::Driver(api_->cuLaunchKernel(found->second, grid.x, grid.y, grid.z, grid.threads, 1, 1, grid.shared_bytes,
-                                              stream, arguments, nullptr),
-                         kernel);
+  absl::StatusOr<std::unique_ptr<KernelModule>> module = KernelModule::Load(api, *std::move(cubin));
+  if (!module.ok()) return module.status();
+  return std::unique_ptr<Program>(new Program(*std::move(module)));
 }
 
 }  // namespace samebits::workers

@@ -1,14 +1,14 @@
 #ifndef SAMEBITS_WORKERS_CUDA_HEAL_PROGRAM_H_
 #define SAMEBITS_WORKERS_CUDA_HEAL_PROGRAM_H_
 
-#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "core/heal/model/model_shape.h"
 #include "core/heal/numerics/configuration.h"
-#include "workers/cuda/api.h"
+#include "workers/cuda/kernel_module.h"
 
 namespace samebits::workers {
 
@@ -33,30 +33,20 @@ class Program {
   // As CompileCubin.
   static absl::StatusOr<std::unique_ptr<Program>> Compile(const CudaApi& api, const NvrtcApi& nvrtc, int sm,
                                                           const ProgramKey& key);
-  ~Program();
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
 
-  struct Grid {
-    unsigned x = 1, y = 1, z = 1, threads = 256, shared_bytes = 0;
-  };
-  // Arguments must have the kernel's parameter types. Does nothing for empty grids.
+  using Grid = KernelModule::Grid;
+  // As KernelModule's.
   template <typename... Arguments>
   absl::Status Launch(const char* kernel, const Grid& grid, cudaStream_t stream, Arguments... arguments) {
-    void* pointers[] = {static_cast<void*>(&arguments)...};
-    return LaunchWith(kernel, grid, stream, pointers);
+    return module_->Launch(kernel, grid, stream, arguments...);
   }
 
-  const std::string& cubin() const { return cubin_; }
+  const std::string& cubin() const { return module_->cubin(); }
 
  private:
-  explicit Program(const CudaApi* api) : api_(api) {}
-  absl::Status LaunchWith(const char* kernel, const Grid& grid, cudaStream_t stream, void** arguments);
+  explicit Program(std::unique_ptr<KernelModule> module) : module_(std::move(module)) {}
 
-  const CudaApi* const api_;
-  std::string cubin_;
-  CUmodule module_ = nullptr;
-  std::map<std::string, CUfunction, std::less<>> functions_;
+  const std::unique_ptr<KernelModule> module_;
 };
 
 }  // namespace samebits::workers
