@@ -1,4 +1,5 @@
 #include "server/port.h"
+#include "server/reconstruction/reconstruction.h"
 #include "server/server.h"
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
@@ -217,6 +218,7 @@ void ServerImpl::StartDispatcher() {
   std::map<std::string, std::unique_ptr<JobFinisher>> finishers;
   finishers[kVerifyKind] = MakeVerifyFinisher(*registry_);
   for (const std::string& kind : NumericsKinds()) finishers[kind] = MakeNumericsFinisher();
+  finishers[kReconstructKind] = MakeReconstructionFinisher(*profiles_);
   dispatcher_ = std::make_unique<Dispatcher>(config_.dispatch, *jobs_, *fleet_, std::move(finishers), metrics_);
   dispatcher_->Start();
   job_calls_ = std::make_unique<TaskPool>(kJobThreads, kMaxQueuedJobCalls, "max_queued_job_calls");

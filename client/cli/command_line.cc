@@ -264,6 +264,7 @@ void AddInvariance(CLI::App* gemm, Builder* b, GemmOptions* o) {
   CLI::App* sub = AddCommand(gemm, b, Command::kGemmInvariance, "invariance", "At which batch sizes the bits of a row change",
                              kGemmInvarianceHelp);
   AddChoice(sub, "--format", &b->format, {"human", "json"}, "Form of the answer");
+  sub->add_option("--svg", o->out, "Draw it, too, into this file")->type_name("FILE");
   AddProfile(sub, o)->required();
   AddTypes(sub, o)->required();
   sub->add_option("--n", o->n, "Rows of B, the weights")->type_name("N");
@@ -334,8 +335,11 @@ void AddProfileCommands(CLI::App* app, Builder* b) {
   profile->require_subcommand(1);
   profile->footer(std::string("\n") + kProfileHelp);
   GemmOptions& o = b->line.gemm;
-  CLI::App* build = AddCommand(profile, b, Command::kProfileBuild, "build", "Study a library on this machine", kProfileBuildHelp);
-  build->add_option("--out", o.out, "File to write")->type_name("FILE")->required();
+  CLI::App* build = AddCommand(profile, b, Command::kProfileBuild, "build", "Study a library on this machine or a worker", kProfileBuildHelp);
+  build->add_option("--out", o.out, "File to write; with --server: besides storing the profile there")->type_name("FILE");
+  build->add_option("--on", o.on, "With --server: device of a worker, as cuda, cuda/sm_90, workers/a/devices/0")->type_name("DEVICE");
+  AddChoice(build, "--format", &b->format, {"human", "json"}, "Form of the answer of --server");
+  build->add_flag("--no-wait", b->line.job.no_wait, "With --server: print the operation's name and leave");
   AddLibrary(build, &o, {"cublaslt", "cublas", "simulated", "simulated-2"});
   build->add_option("--kinds", o.kinds, "Types and layouts to study: TYPES[:LAYOUT][;...]")->type_name("LIST")->required();
   build->add_option("--shapes", o.shapes, "Random shapes of each kind")->type_name("N")->capture_default_str();
@@ -351,6 +355,10 @@ void AddProfileCommands(CLI::App* app, Builder* b) {
   AddThreads(build, "--threads", &o.threads, "Threads; default: one per core");
   CLI::App* show = AddCommand(profile, b, Command::kProfileShow, "show", "What a profile covers", kProfileShowHelp);
   show->add_option("profile", o.profile, "The profile: a file, or archProfiles/... of the server")->type_name("FILE|NAME")->required();
+  CLI::App* defects = AddCommand(profile, b, Command::kProfileDefects, "defects", "Defects of the library, and programs that show them",
+                                 kProfileDefectsHelp);
+  defects->add_option("profile", o.profile, "The profile: a file, or archProfiles/... of the server")->type_name("FILE|NAME")->required();
+  defects->add_option("--out", o.out, "Folder that gets a C++ program for each")->type_name("DIR");
   CLI::App* diff = AddCommand(profile, b, Command::kProfileDiff, "diff", "For which shapes the bits change", kProfileDiffHelp);
   AddChoice(diff, "--format", &b->format, {"human", "json"}, "Form of the answer");
   diff->add_option("before", o.profile, "A profile: a file, or archProfiles/... of the server")->type_name("FILE|NAME")->required();
@@ -484,6 +492,7 @@ ParsedCommandLine Finish(CLI::App* app, Builder* b) {
   const char* server = std::getenv("SAMEBITS_SERVER");
   if (line.command == Command::kCiCheck && line.server.empty() && server == nullptr) line.local = true;
   if (line.command == Command::kHealInstructionMix && line.server.empty()) line.local = true;
+  if (line.command == Command::kProfileBuild && line.server.empty()) line.local = true;
   if (line.server.empty() && server != nullptr) line.server = server;
   if (!b->format.empty()) line.format = b->format == "json" ? Format::kJson : Format::kHuman;
   for (auto& [flags, spec] : {std::pair{&b->common, &line.launch}, std::pair{&b->sides[0], &line.side_launch[0]},

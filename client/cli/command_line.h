@@ -33,6 +33,7 @@ enum class Command : uint8_t {
   kProfileBuild,
   kProfileShow,
   kProfileDiff,
+  kProfileDefects,
   kProfileImport,
   kProfileList,
   kProfileExport,
@@ -123,6 +124,7 @@ struct GemmOptions {
   std::string profile, other_profile;          // files of arch profiles
   std::string types, layout = "TN";            // of a problem
   std::string library = "cublaslt", device_name, driver = "unknown", kinds;  // a library to study, and what of it
+  std::string on;                              // device of a worker
   int device = 0;
   int64_t workspace = 32 << 20, shapes = 1000, most_k = 200000, first_m = 1, last_m = 8192;
   double seconds = 1e9;

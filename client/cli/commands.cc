@@ -77,6 +77,8 @@ ExitCode Dispatch(const CommandLine& line) {
       return RunProfileBuild(line);
     case Command::kProfileShow:
       return RunProfileShow(line);
+    case Command::kProfileDefects:
+      return RunProfileDefects(line);
     case Command::kProfileDiff:
       return RunProfileDiff(line);
     case Command::kProfileImport:

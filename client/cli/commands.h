@@ -45,6 +45,7 @@ ExitCode RunGemmProbe(const CommandLine& line);
 ExitCode RunGemmInvariance(const CommandLine& line);
 ExitCode RunProfileBuild(const CommandLine& line);
 ExitCode RunProfileShow(const CommandLine& line);
+ExitCode RunProfileDefects(const CommandLine& line);
 ExitCode RunProfileDiff(const CommandLine& line);
 ExitCode RunProfileStored(const CommandLine& line);  // import, list, export, delete
 

@@ -10,18 +10,12 @@
 #include "client/cli/command_line.h"
 #include "client/cpp/profile_client.h"
 #include "core/gemm/profile.h"
-#include "core/gemm/survey.h"
+#include "workers/gemm/library.h"
 
 namespace samebits::cli {
 
-struct GemmLibrary {
-  gemm::OpenLibrary open;
-  gemm::ArchProfile identity;  // device, library and its version
-};
-
-// "cublaslt", "cublas" or "hipblaslt" (UNAVAILABLE where this build or machine lacks it), "simulated" or "simulated-2", its
-// later version.
-absl::StatusOr<GemmLibrary> FindGemmLibrary(const GemmOptions& options);
+// As workers::FindGemmLibrary.
+absl::StatusOr<workers::GemmLibrary> FindGemmLibrary(const GemmOptions& options);
 
 // A problem of the options' types, layout and sides. INVALID_ARGUMENT that names the option.
 absl::StatusOr<gemm::GemmProblem> ProblemOf(const GemmOptions& options);

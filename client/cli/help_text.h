@@ -224,7 +224,7 @@ leaves out elements; 3 unexplained; 2 usage or input error.)";
 inline constexpr char kGemmInvarianceHelp[] =
     R"(Examples:
   samebits gemm invariance --profile h200.txt --types bf16,bf16,f32,bf16 --n 4096 --k 4096 --last-m 512
-  samebits gemm invariance --profile h200.txt --types f16,f16,f32,f16 --models --format json
+  samebits gemm invariance --profile h200.txt --types f16,f16,f32,f16 --models --format json --svg invariance.svg
 
 For each run of batch sizes M: which bits a row gets (runs of one number owe the same), by which descriptor, and what of it
 changed. Exit codes: 0 the same at every M; 1 they change; 3 they do not as far as is known; 2 usage or input error.)";
@@ -236,6 +236,10 @@ that were studied, and how all was validated. These commands run in this process
 inline constexpr char kProfileBuildHelp[] =
     R"(Example:
   samebits profile build --out h200.txt --kinds 'bf16,bf16,f32,bf16;f16,f16,f32,f16:NT' --shapes 500
+  samebits profile build --server gpus.example:7433 --on cuda/sm_90 --kinds 'bf16,bf16,f32,bf16' --shapes 500
+
+With --server a worker does it, and the server keeps the profile; another worker goes on where one dies. Control-C leaves
+it running: samebits jobs NAME --watch follows it, --cancel ends it.
 
 With --library cublas, which tells no algorithm, every shape is recovered by itself, and the profile says nothing about
 shapes that were not studied. Exit codes: 0 written; 2 usage or input error, or the library is not there; 4 the library
@@ -252,6 +256,13 @@ place of a file. Exit codes: 0 done; 2 usage or input error; 4 server failure.)"
 
 inline constexpr char kProfileShowHelp[] = R"(Example:
   samebits profile show h200.txt)";
+
+inline constexpr char kProfileDefectsHelp[] =
+    R"(Example:
+  samebits profile defects h200.txt --out programs
+
+Where the library leaves elements out of its sums. Each program needs nothing but CUDA and cuBLASLt, and says in its head how
+it is built; it ends with 1 where the defect shows. Exit codes: 0 no defect; 1 some.)";
 
 inline constexpr char kProfileDiffHelp[] =
     R"(Example:

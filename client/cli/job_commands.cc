@@ -48,6 +48,11 @@ void PrintOperation(const CommandLine& line, const Operation& operation) {
   const Layout layout = OutputLayout(line);
   std::string text = HumanOperation(operation, layout);
   if (operation.has_verify_kernels()) text += HumanVerification(operation.verify_kernels(), layout);
+  if (operation.has_arch_profile()) {
+    const v1::ArchProfile& profile = operation.arch_profile();
+    absl::StrAppend(&text, profile.name(), "  ", OneLine(profile.device()), ", ", OneLine(profile.library()), " ",
+                    profile.library_version(), ", ", profile.explained_shapes(), " of ", profile.shapes(), " shapes explained\n");
+  }
   if (operation.has_numerics()) text += HumanNumerics(operation.numerics(), layout);
   PrintMessage(line, operation, text);
 }

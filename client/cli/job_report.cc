@@ -180,6 +180,8 @@ std::string HumanWorker(const v1::Worker& worker, const Layout& layout) {
   if (!worker.models().empty()) absl::StrAppend(&out, "    models: ", OneLine(absl::StrJoin(worker.models(), " ")), "\n");
   if (!worker.instruction_sources().empty())
     absl::StrAppend(&out, "    counts instructions of: ", OneLine(absl::StrJoin(worker.instruction_sources(), " ")), "\n");
+  if (!worker.gemm_libraries().empty())
+    absl::StrAppend(&out, "    libraries: ", OneLine(absl::StrJoin(worker.gemm_libraries(), ", ")), "\n");
   for (const v1::Device& device : worker.devices()) {
     absl::StrAppend(&out, "    ", device.index(), "  ", DeviceText(device));
     if (device.multiprocessors() != 0) absl::StrAppend(&out, ", ", device.multiprocessors(), " SMs");

@@ -1,16 +1,18 @@
 // The commands `profile ...`, and those of `gemm ...` that ask a profile or study a library; they run in this process.
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "client/cli/commands.h"
 #include "client/cli/gemm_library.h"
 #include "client/cli/terminal.h"
+#include "client/render/invariance_figure.h"
+#include "core/gemm/defect_reproducer.h"
 #include "core/gemm/model_shapes.h"
-#include "core/gemm/profile_build.h"
 #include "core/gemm/profile_report.h"
 
 namespace samebits::cli {
@@ -56,61 +58,7 @@ json AlgorithmJson(const gemm::Algorithm& algorithm) {
   return IsTold(algorithm) ? json(gemm::ToText(algorithm)) : json(nullptr);
 }
 
-absl::StatusOr<std::vector<gemm::GemmProblem>> ParseKinds(const std::string& text) {
-  std::vector<gemm::GemmProblem> kinds;
-  for (absl::string_view word : absl::StrSplit(text, ';', absl::SkipEmpty())) {
-    const std::pair<std::string, std::string> parts = absl::StrSplit(word, absl::MaxSplits(':', 1));
-    gemm::GemmProblem& kind = kinds.emplace_back();
-    if (absl::Status status = gemm::ParseTypes(parts.first, &kind); !status.ok()) return status;
-    const absl::StatusOr<gemm::Layout> layout = gemm::ParseLayout(parts.second.empty() ? "TN" : parts.second);
-    if (!layout.ok()) return layout.status();
-    kind.layout = *layout;
-  }
-  if (kinds.empty()) return absl::InvalidArgumentError("--kinds: nothing to study");
-  return kinds;
-}
-
 }  // namespace
-
-ExitCode RunProfileBuild(const CommandLine& line) {
-  const GemmOptions& o = line.gemm;
-  const absl::StatusOr<std::vector<gemm::GemmProblem>> kinds = ParseKinds(o.kinds);
-  if (!kinds.ok()) return BadInput(line, kinds.status());
-  const absl::StatusOr<GemmLibrary> library = FindGemmLibrary(o);
-  if (!library.ok()) return BadInput(line, library.status());
-  gemm::RuleBook book;
-  if (!o.profile.empty()) {
-    const absl::StatusOr<gemm::ArchProfile> earlier = ReadProfile(line, o.profile);
-    if (!earlier.ok()) return BadInput(line, earlier.status());
-    for (const auto& [kind, entry] : earlier->entries) book.Suggest(kind, entry.rules);
-  }
-  gemm::ProfileBuildOptions options;
-  options.kinds = *kinds;
-  options.random_shapes = o.shapes;
-  options.models = !o.no_models;
-  options.most_m = o.last_m;
-  options.most_k = o.most_k;
-  options.seconds = o.seconds;
-  options.survey.seed = o.seed;
-  options.survey.threads = o.threads;
-  const absl::StatusOr<gemm::ArchProfile> profile =
-      gemm::BuildProfile(library->open, library->identity, options, &book, [&](const auto& progress, const gemm::SurveyedShape& s) {
-        if (s.supported && !s.explained && !line.quiet) {
-          const gemm::GemmProblem& p = s.problem;
-          absl::FPrintF(stderr, "unexplained: %d x %d x %d, %s, layout %s: %s\n", p.m, p.n, p.k, TypesText(p),
-                        gemm::ToText(p.layout), s.reason);
-        }
-        if (!line.quiet && progress.done % 500 == 0) absl::FPrintF(stderr, "%d of %d shapes\n", progress.done, progress.total);
-        return true;
-      });
-  if (!profile.ok()) {
-    ReportError(line, profile.status());
-    return ExitCode::kFailure;
-  }
-  if (absl::Status status = WriteFile(o.out, gemm::ToText(*profile)); !status.ok()) return BadInput(line, status);
-  PrintText(gemm::Summarise(*profile));
-  return ExitCode::kEquivalent;
-}
 
 ExitCode RunProfileShow(const CommandLine& line) {
   const absl::StatusOr<gemm::ArchProfile> profile = ReadProfile(line, line.gemm.profile);
@@ -118,6 +66,32 @@ ExitCode RunProfileShow(const CommandLine& line) {
   PrintText(gemm::Summarise(*profile));
   PrintLine(absl::StrCat("digest ", gemm::Digest(*profile)));
   return ExitCode::kEquivalent;
+}
+
+ExitCode RunProfileDefects(const CommandLine& line) {
+  const absl::StatusOr<gemm::ArchProfile> profile = ReadProfile(line, line.gemm.profile);
+  if (!profile.ok()) return BadInput(line, profile.status());
+  const std::filesystem::path folder = line.gemm.out;
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) return BadInput(line, absl::InvalidArgumentError(absl::StrCat("--out ", line.gemm.out, ": ", error.message())));
+  const std::vector<gemm::ProfileDefect> defects = gemm::DefectsOf(*profile);
+  for (size_t i = 0; i < defects.size(); ++i) {
+    const gemm::GemmProblem& p = defects[i].problem;
+    PrintLine(absl::StrFormat("%d x %d x %d, %s, layout %s: elements %d to %d are not summed", p.m, p.n, p.k, TypesText(p),
+                              gemm::ToText(p.layout), defects[i].summed_k, p.k - 1));
+    if (folder.empty()) continue;
+    const absl::StatusOr<std::string> program = gemm::DefectReproducer(*profile, defects[i]);
+    if (!program.ok()) {
+      PrintLine(absl::StrCat("  ", program.status().message()));
+      continue;
+    }
+    const std::string path = (folder / absl::StrCat("defect", i + 1, ".cc")).string();
+    if (absl::Status status = WriteFile(path, *program); !status.ok()) return BadInput(line, status);
+    PrintLine(absl::StrCat("  ", path));
+  }
+  if (defects.empty()) PrintLine("no defect is known");
+  return defects.empty() ? ExitCode::kEquivalent : ExitCode::kNotEquivalent;
 }
 
 ExitCode RunProfileDiff(const CommandLine& line) {
@@ -205,7 +179,7 @@ ExitCode RunGemmDescribeShape(const CommandLine& line) {
 ExitCode RunGemmProbe(const CommandLine& line) {
   const absl::StatusOr<gemm::GemmProblem> problem = ProblemOf(line.gemm);
   if (!problem.ok()) return BadInput(line, problem.status());
-  const absl::StatusOr<GemmLibrary> library = FindGemmLibrary(line.gemm);
+  const absl::StatusOr<workers::GemmLibrary> library = FindGemmLibrary(line.gemm);
   if (!library.ok()) return BadInput(line, library.status());
   const absl::StatusOr<std::unique_ptr<gemm::BlackBox>> box = library->open();
   if (!box.ok()) return BadInput(line, box.status());
@@ -256,9 +230,11 @@ ExitCode RunGemmInvariance(const CommandLine& line) {
   }
   bool all = true, some_unknown = false;
   json rows = json::array();
+  std::vector<std::pair<std::string, gemm::InvarianceReport>> reports;
   for (const auto& [name, problem] : problems) {
     const absl::StatusOr<gemm::InvarianceReport> report = gemm::BatchInvariance(*profile, problem, o.first_m, o.last_m);
     if (!report.ok()) return BadInput(line, report.status());
+    if (!line.gemm.out.empty()) reports.emplace_back(name, *report);
     all = all && report->kinds_of_bits <= 1;
     some_unknown = some_unknown || report->unknown_m > 0;
     if (FormatOf(line) == Format::kJson) {
@@ -269,6 +245,8 @@ ExitCode RunGemmInvariance(const CommandLine& line) {
     }
   }
   if (FormatOf(line) == Format::kJson) PrintLine(o.models ? rows.dump() : rows[0].dump());
+  if (!line.gemm.out.empty())
+    if (absl::Status status = WriteFile(line.gemm.out, render::InvarianceFigure(reports)); !status.ok()) return BadInput(line, status);
   if (!all) return ExitCode::kNotEquivalent;
   return some_unknown ? ExitCode::kUnknown : ExitCode::kEquivalent;
 }

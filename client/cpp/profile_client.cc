@@ -20,6 +20,9 @@ class GrpcProfileClient : public ProfileClient {
     request.set_text(text);
     return CallWithRetry(options_, token_, *stub_, &Stub::ImportArchProfile, request);
   }
+  absl::StatusOr<v1::Operation> Reconstruct(const v1::ReconstructArchProfileRequest& request) override {
+    return CallWithRetry(options_, token_, *stub_, &Stub::ReconstructArchProfile, request);
+  }
   absl::StatusOr<v1::ArchProfile> Get(const std::string& name) override {
     return CallWithRetry(options_, token_, *stub_, &Stub::GetArchProfile, Named<v1::GetArchProfileRequest>(name));
   }

@@ -20,6 +20,8 @@ class ProfileClient {
   virtual ~ProfileClient() = default;
 
   virtual absl::StatusOr<v1::ArchProfile> Import(const std::string& text) = 0;
+  // Give a request_id, so that a repeated call makes no second job; JobClient::Watch follows it.
+  virtual absl::StatusOr<v1::Operation> Reconstruct(const v1::ReconstructArchProfileRequest& request) = 0;
   virtual absl::StatusOr<v1::ArchProfile> Get(const std::string& name) = 0;
   virtual absl::StatusOr<v1::ListArchProfilesResponse> List() = 0;
   virtual absl::StatusOr<std::string> Export(const std::string& name) = 0;

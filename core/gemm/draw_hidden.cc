@@ -160,6 +160,7 @@ class Drawer {
     if (!d().k_cuts.empty() && d().k_cuts.back().layout == CutLayout::kStrided && hidden_.problem.k % 3 == 0) {
       d().k_cuts.back().order = MergeOrder::kLanes;
     }
+    if (d().k_cuts.empty() && hidden_.problem.k % 16 == 5) ManyLanes();
     const int64_t tile = Pick({1, 2, 4, 8, 16});
     int rounds = static_cast<int>(Uniform(1, 5));
     while (rounds > 0 && (tile << (rounds - 1)) >= Longest()) --rounds;
@@ -168,6 +169,14 @@ class Drawer {
     if (Chance(0.2)) AddCut(Longest(), CutLayout::kContiguous, 4, Pick({1, 2, 4, 8}));
     const auto strided = [](const KCut& cut) { return cut.layout == CutLayout::kStrided; };
     if (std::none_of(d().k_cuts.begin(), d().k_cuts.end(), strided)) d().family = Family::kChained;
+  }
+
+  // More parts than lanes hold in two sums.
+  void ManyLanes() {
+    const int64_t tile = Pick({1, 2, 4, 8}), most = std::min<int64_t>(600, Longest() / tile - 1);
+    if (most < 129) return;
+    d().k_cuts.push_back({CutLayout::kStrided, tile, Uniform(129, most),
+                          Pick({MergeOrder::kLanes, MergeOrder::kLanes4, MergeOrder::kLanes8})});
   }
 
   std::mt19937_64& random_;

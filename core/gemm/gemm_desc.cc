@@ -80,8 +80,8 @@ absl::Status ValidateCuts(const GemmDesc& d) {
   for (const KCut& cut : d.k_cuts) {
     if (cut.span < 1 || cut.span > kMaxK) return Invalid("cuts", "a span must be 1 to 2^24");
     if (cut.count < 1 || cut.count > kMaxK) return Invalid("cuts", "a count must be 1 to 2^24");
-    if (cut.order == MergeOrder::kLanes && (cut.layout != CutLayout::kStrided || cut.count > kMostLaneParts)) {
-      return Invalid("cuts", "lanes add the parts of strided cuts, at most 128");
+    if (LaneSums(cut.order) > 0 && (cut.layout != CutLayout::kStrided || cut.count > kMostLaneParts)) {
+      return Invalid("cuts", "lanes add the parts of strided cuts, at most 1,024");
     }
   }
   const bool strided = std::any_of(d.k_cuts.begin(), d.k_cuts.end(),

@@ -14,7 +14,7 @@
 //    `instruction_k` products an instruction. With `short_turn` first, the loop over steps of `k_loop_step` elements
 //    begins with the part's length modulo the step, padded to a whole step. Without `use_fast_accum` a fresh
 //    accumulator serves every `promotion_interval` elements (0: every instruction), and is then added to the part's own.
-// 3. The parts of a cut are added in order (`descending`: from the last; `lanes`: as LaneDigits says), the outermost at `merge_type` with its parts
+// 3. The parts of a cut are added in order (`descending`: from the last; `lanes`, `lanes4`, `lanes8`: as LaneDigits says), the outermost at `merge_type` with its parts
 //    first rounded to `partial_type`, the others at the accumulator's type.
 // 4. The epilogue, each step rounded in the accumulator's type (f32 for f16 accumulators): alpha * t; beta * C + t;
 //    + bias; activation. One rounding to `output_type` ends it.
@@ -39,8 +39,9 @@ enum class Family : uint8_t { kPlain, kSplitK, kChained, kGemv };
 enum class Instruction : uint8_t { kFma, kMulAdd, kMma, kWgmma, kTcgen05, kMfma };
 enum class ShortTurn : uint8_t { kLast, kFirst };
 enum class CutLayout : uint8_t { kContiguous, kStrided, kBalanced };
-// kLanes: of strided cuts with at most 128 parts, see LaneDigits.
-enum class MergeOrder : uint8_t { kAscending, kDescending, kLanes };
+// kLanes to kLanes8: of strided cuts with at most 1,024 parts, see LaneDigits. They are the same up to 128 parts, the last two
+// up to 256.
+enum class MergeOrder : uint8_t { kAscending, kDescending, kLanes, kLanes4, kLanes8 };
 enum class AlphaStep : uint8_t { kNone, kMultiply };
 enum class BetaStep : uint8_t { kNone, kFused, kMultiplyAdd };
 enum class BiasStep : uint8_t { kNone, kAdd };
@@ -54,12 +55,21 @@ struct KCut {
   friend bool operator==(const KCut&, const KCut&) = default;
 };
 
-inline constexpr int64_t kMostLaneParts = 128;
+inline constexpr int64_t kMostLaneParts = 1024;
 
-// How 32 lanes add parts: lane j mod 32 adds its own first, those of even number before those of odd number; then lanes
-// that agree modulo 4 are added in ascending order, then the four sums. So parts add up as a nest of ascending sums by
+// Sums that a lane keeps of its own parts; 0 for orders without lanes.
+constexpr int64_t LaneSums(MergeOrder order) {
+  return order == MergeOrder::kLanes ? 2 : order == MergeOrder::kLanes4 ? 4 : order == MergeOrder::kLanes8 ? 8 : 0;
+}
+
+// How 32 lanes add parts: lane j mod 32 deals its own to `sums` (2, 4 or 8) sums in turn, which take theirs in ascending
+// order and are folded pairwise, those farthest apart first; then lanes that agree modulo 4 are added in ascending order,
+// then the four sums. So parts add up as a nest of ascending sums by
 // these digits of their numbers, the outermost first.
-constexpr std::array<int64_t, 4> LaneDigits(int64_t part) { return {part % 4, part / 4 % 8, part / 32 % 2, part / 64}; }
+constexpr std::array<int64_t, 6> LaneDigits(int64_t part, int64_t sums) {
+  const int64_t turn = part / 32;
+  return {part % 4, part / 4 % 8, turn % 2, sums > 2 ? turn / 2 % 2 : 0, sums > 4 ? turn / 4 % 2 : 0, turn / sums};
+}
 
 struct Epilogue {
   AlphaStep alpha = AlphaStep::kNone;

@@ -34,7 +34,9 @@ constexpr Word<CutLayout> kLayoutWords[] = {
     {CutLayout::kContiguous, "contiguous"}, {CutLayout::kStrided, "strided"}, {CutLayout::kBalanced, "balanced"}};
 constexpr Word<MergeOrder> kOrderWords[] = {{MergeOrder::kAscending, "ascending"},
                                             {MergeOrder::kDescending, "descending"},
-                                            {MergeOrder::kLanes, "lanes"}};
+                                            {MergeOrder::kLanes, "lanes"},
+                                            {MergeOrder::kLanes4, "lanes4"},
+                                            {MergeOrder::kLanes8, "lanes8"}};
 constexpr Word<AlphaStep> kAlphaWords[] = {{AlphaStep::kNone, "none"}, {AlphaStep::kMultiply, "multiply"}};
 constexpr Word<BetaStep> kBetaWords[] = {
     {BetaStep::kNone, "none"}, {BetaStep::kFused, "fused"}, {BetaStep::kMultiplyAdd, "multiply_add"}};
@@ -160,7 +162,7 @@ absl::Status ParseField(absl::string_view key, absl::string_view value, GemmDesc
 
 std::string DescribeCut(const KCut& cut) {
   const char* order = cut.order == MergeOrder::kDescending ? ", added from the last"
-                      : cut.order == MergeOrder::kLanes    ? ", added by lanes"
+                      : LaneSums(cut.order) > 0            ? ", added by lanes"
                                                            : "";
   switch (cut.layout) {
     case CutLayout::kContiguous:

@@ -43,8 +43,8 @@ bool RoundsAbsorb(const Hypothesis& h, int64_t p, int64_t q, int64_t x) {
 }
 
 // Whether part x meets parts p and q, which differ, no later than these meet each other, where lanes add the parts.
-bool LanesAbsorb(int64_t p, int64_t q, int64_t x) {
-  const auto digits_p = LaneDigits(p), digits_q = LaneDigits(q), digits_x = LaneDigits(x);
+bool LanesAbsorb(int64_t sums, int64_t p, int64_t q, int64_t x) {
+  const auto digits_p = LaneDigits(p, sums), digits_q = LaneDigits(q, sums), digits_x = LaneDigits(x, sums);
   size_t i = 0;
   for (; digits_p[i] == digits_q[i]; ++i) {
     if (digits_x[i] != digits_p[i]) return false;
@@ -100,6 +100,8 @@ void EnumerateCuts(int64_t n, std::vector<Hypothesis>* all) {
   for (int64_t tile = 1; tile <= kMostTile; tile *= 2) {
     for (int64_t parts = 5; parts <= std::min(kMostLaneParts, Tiles(n, tile)); ++parts) {
       all->push_back({Kind::kStrided, MergeOrder::kLanes, tile, parts});
+      if (parts > 128) all->push_back({Kind::kStrided, MergeOrder::kLanes4, tile, parts});
+      if (parts > 256) all->push_back({Kind::kStrided, MergeOrder::kLanes8, tile, parts});
     }
   }
   for (int64_t tile = 1; tile <= 1024; ++tile) {
@@ -120,8 +122,8 @@ Prediction Predict(const Hypothesis& h, int64_t n, int64_t p, int64_t q, int64_t
   bool absorbed;
   if (h.kind == Kind::kRounds) {
     absorbed = RoundsAbsorb(h, part_p, part_q, part_x);
-  } else if (h.order == MergeOrder::kLanes) {
-    absorbed = LanesAbsorb(part_p, part_q, part_x);
+  } else if (LaneSums(h.order) > 0) {
+    absorbed = LanesAbsorb(LaneSums(h.order), part_p, part_q, part_x);
   } else if (h.order == MergeOrder::kAscending) {
     absorbed = part_x <= std::max(part_p, part_q);
   } else {
@@ -188,7 +190,7 @@ std::vector<KCut> CutsOf(const Hypothesis& h, int64_t n) {
 }
 
 std::string ToString(const Hypothesis& h) {
-  const char* order = h.order == MergeOrder::kDescending ? " descending" : h.order == MergeOrder::kLanes ? " by lanes" : "";
+  const char* order = h.order == MergeOrder::kDescending ? " descending" : LaneSums(h.order) > 0 ? " by lanes" : "";
   switch (h.kind) {
     case Kind::kChain:
       return h.count == 0 ? absl::StrCat("one chain of groups of ", h.span)

@@ -32,6 +32,8 @@ std::optional<MatrixInstruction> MatrixInstructionOf(Instruction instruction) {
 
 using Indices = std::span<const int32_t>;
 
+constexpr size_t kLaneDigits = LaneDigits(0, 2).size();
+
 class Compiler {
  public:
   Compiler(const GemmDesc& desc, Plan* plan) : desc_(desc), plan_(*plan) {}
@@ -60,7 +62,7 @@ class Compiler {
     if (cut.order == MergeOrder::kDescending) std::reverse(parts.begin(), parts.end());
     std::vector<int64_t> numbers(parts.size());
     std::iota(numbers.begin(), numbers.end(), 0);
-    Sum(parts, numbers, level, cut.order == MergeOrder::kLanes ? 0 : LaneDigits(0).size());
+    Sum(parts, numbers, level, LaneSums(cut.order) > 0 ? 0 : kLaneDigits);
   }
 
   // Adds the parts of those numbers: by lanes from the digit `digit` on, or one after the other.
@@ -69,8 +71,8 @@ class Compiler {
     const FormatId merge = level == 0 ? desc_.merge_type : desc_.accumulate_type;
     std::map<int64_t, std::vector<int64_t>> groups;  // ascending
     for (int64_t number : numbers) {
-      const bool lanes = digit < LaneDigits(0).size();
-      groups[lanes ? LaneDigits(number)[digit] : number].push_back(number);
+      const bool lanes = digit < kLaneDigits;
+      groups[lanes ? LaneDigits(number, LaneSums(desc_.k_cuts[level].order))[digit] : number].push_back(number);
     }
     for (const auto& [first, group] : groups) {
       const bool begins = &group == &groups.begin()->second;

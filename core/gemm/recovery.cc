@@ -422,7 +422,8 @@ class Investigation {
     const size_t batch = prober_.probes_per_launch();
     std::vector<Observation> seen;
     size_t tests = 0;  // of the hypothesis that is first now
-    for (int round = 0; round < 60; ++round) {
+    const int rounds = 60;
+    for (int round = 0; round < rounds; ++round) {
       if (OutOfLaunches()) return absl::OkStatus();
       bool conflict = false;
       std::vector<LocalProbe> chosen = ChooseProbes(*alive, n, batch, &conflict);
@@ -584,8 +585,24 @@ class Investigation {
       candidates.back().instruction = Instruction::kMulAdd;
     }
     AddScalarAlternatives(base, &candidates);
+    AddLaneSums(&candidates);
     AddRoundedParts(base, &candidates);
     return candidates;
+  }
+
+  // In how many sums lanes add: few probes ask for the few parts that tell.
+  static void AddLaneSums(std::vector<GemmDesc>* candidates) {
+    for (size_t i = candidates->size(); i-- > 0;) {
+      for (size_t c = 0; c < (*candidates)[i].k_cuts.size(); ++c) {
+        const KCut cut = (*candidates)[i].k_cuts[c];
+        if (LaneSums(cut.order) == 0 || cut.count <= 128) continue;
+        for (MergeOrder order : {MergeOrder::kLanes, MergeOrder::kLanes4, MergeOrder::kLanes8}) {
+          if (order == cut.order) continue;
+          candidates->push_back((*candidates)[i]);
+          candidates->back().k_cuts[c].order = order;
+        }
+      }
+    }
   }
 
   // The types that parts and their sum may have.

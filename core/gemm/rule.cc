@@ -110,6 +110,8 @@ std::string NormalForm(const GemmDesc& desc, int64_t k) {
     if (!Divides(cut, longest)) continue;
     const int64_t tiles = Ceil(longest, cut.span);
     cut.count = cut.layout == CutLayout::kContiguous ? tiles : std::min(cut.count, tiles);
+    if (cut.order == MergeOrder::kLanes8 && cut.count <= 256) cut.order = MergeOrder::kLanes4;
+    if (cut.order == MergeOrder::kLanes4 && cut.count <= 128) cut.order = MergeOrder::kLanes;
     if (cut.count == 2 || (cut.order == MergeOrder::kLanes && cut.count <= 4)) cut.order = MergeOrder::kAscending;
     d.k_cuts.push_back(cut);
     longest = Longest(cut, longest);
@@ -227,7 +229,7 @@ std::vector<GemmRule> Generalise(const GemmDesc& desc, int64_t k, int64_t splits
 namespace {
 
 constexpr absl::string_view kLayoutWords[] = {"contiguous", "strided", "balanced"};
-constexpr absl::string_view kOrderWords[] = {"ascending", "descending", "lanes"};
+constexpr absl::string_view kOrderWords[] = {"ascending", "descending", "lanes", "lanes4", "lanes8"};
 
 std::string CutText(const CutRule& cut) {
   const auto number = [](int64_t value, const char* zero) { return value == 0 ? std::string(zero) : absl::StrCat(value); };

@@ -75,7 +75,7 @@ class Study {
     if (!shape_.explained) {
       if (absl::Status status = RecoverIt(); !status.ok()) return status;
     }
-    if (shape_.explained && !shape_.defect()) book_->Learn(shape_.problem, shape_.algorithm, shape_.desc);
+    if (options_.learns && shape_.explained && !shape_.defect()) book_->Learn(shape_.problem, shape_.algorithm, shape_.desc);
     return shape_;
   }
 
@@ -191,7 +191,7 @@ class Surveyor {
 
   SurveyedShape StudyOne(BlackBox* box, const GemmProblem& problem, int64_t index, int* errors) {
     SurveyOptions options = options_;
-    options.seed = options_.seed * 1000003 + static_cast<uint64_t>(index) * 64;
+    options.seed = options_.seed * 1000003 + static_cast<uint64_t>(options_.first_index + index) * 64;
     const auto begin = std::chrono::steady_clock::now();
     absl::StatusOr<SurveyedShape> shape = StudyShape(box, book_, problem, options);
     *errors = shape.ok() ? 0 : *errors + 1;

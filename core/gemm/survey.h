@@ -25,6 +25,8 @@ struct SurveyOptions {
   size_t most_candidates = 24;    // that rules may name
   int most_launches = 400;
   int threads = 0;                // 0: one per core; each has a library of its own
+  bool learns = true;             // the book learns each shape at once
+  int64_t first_index = 0;        // of the first problem: seeds of draws depend on it
   int most_errors = 20;           // of the library, in a row, before the survey ends with the last one
 };
 

@@ -31,7 +31,9 @@ constexpr std::pair<gemm::CutLayout, Desc::Cut::Layout> kLayouts[] = {
     {gemm::CutLayout::kBalanced, Desc::Cut::BALANCED}};
 constexpr std::pair<gemm::MergeOrder, Desc::Cut::Order> kOrders[] = {
     {gemm::MergeOrder::kAscending, Desc::Cut::ASCENDING}, {gemm::MergeOrder::kDescending, Desc::Cut::DESCENDING},
-    {gemm::MergeOrder::kLanes, Desc::Cut::LANES}};
+    {gemm::MergeOrder::kLanes, Desc::Cut::LANES},
+    {gemm::MergeOrder::kLanes4, Desc::Cut::LANES4},
+    {gemm::MergeOrder::kLanes8, Desc::Cut::LANES8}};
 constexpr std::pair<gemm::BetaStep, Desc::Epilogue::Beta> kBetas[] = {
     {gemm::BetaStep::kNone, Desc::Epilogue::BETA_NONE},
     {gemm::BetaStep::kFused, Desc::Epilogue::BETA_FUSED},

@@ -36,6 +36,7 @@ Role LeastRole(Method method) {
     case Method::kVerifyKernels:
     case Method::kCancelOperation:
     case Method::kImportArchProfile:
+    case Method::kReconstructArchProfile:
     case Method::kEvaluateReproducibility:
     case Method::kAttributeErrors:
     case Method::kDecomposeErrors:

@@ -23,7 +23,7 @@ constexpr const char* kMethodNames[kMethods] = {
     "ListReproducers", "GetReproducer", "DeleteReproducer",
     "GetWorker", "ListWorkers", "DrainWorker", "ListDevices", "CreateWorkerSession", "UpdateWorkerSession",
     "CreateEnrolment", "RevokeWorker", "EnrolWorker",
-    "ImportArchProfile", "GetArchProfile", "ListArchProfiles", "ExportArchProfile", "DeleteArchProfile", "DescribeGemm",
+    "ImportArchProfile", "ReconstructArchProfile", "GetArchProfile", "ListArchProfiles", "ExportArchProfile", "DeleteArchProfile", "DescribeGemm",
     "EmulateGemm", "ReportBatchInvariance", "CompareArchProfiles",
     "EvaluateReproducibility", "AttributeErrors", "DecomposeErrors", "SweepSignificand", "MeasureQkv",
     "ChooseSkipPolicy", "MeasureServingCost", "CountInstructions", "MeasureInstructionMix",

@@ -32,12 +32,12 @@ enum class Method : uint8_t {
   kListReproducers, kGetReproducer, kDeleteReproducer,
   kGetWorker, kListWorkers, kDrainWorker, kListDevices, kCreateWorkerSession, kUpdateWorkerSession,
   kCreateEnrolment, kRevokeWorker, kEnrolWorker,
-  kImportArchProfile, kGetArchProfile, kListArchProfiles, kExportArchProfile, kDeleteArchProfile, kDescribeGemm,
+  kImportArchProfile, kReconstructArchProfile, kGetArchProfile, kListArchProfiles, kExportArchProfile, kDeleteArchProfile, kDescribeGemm,
   kEmulateGemm, kReportBatchInvariance, kCompareArchProfiles,
   kEvaluateReproducibility, kAttributeErrors, kDecomposeErrors, kSweepSignificand, kMeasureQkv, kChooseSkipPolicy,
   kMeasureServingCost, kCountInstructions, kMeasureInstructionMix,
 };
-inline constexpr int kMethods = 45;
+inline constexpr int kMethods = 46;
 std::string_view MethodName(Method method);  // "CompareKernels"
 
 // Where a signature came from.

@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "core/gemm/emulator.h"
 #include "core/gemm/profile_report.h"
 #include "proto/convert/gemm.h"
 #include "samebits/v1/arch_profile_service.grpc.pb.h"
+#include "server/reconstruction/reconstruction.h"
 #include "server/registry/digest.h"
 #include "server/registry/errors.h"
 #include "server/rpc/operation_messages.h"
@@ -22,7 +22,6 @@ using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
 using Profile = std::shared_ptr<const gemm::ArchProfile>;
 
-constexpr size_t kMostTextBytes = 32 << 20;
 constexpr size_t kKeptProfiles = 4;
 constexpr int64_t kMostDifferences = 10'000;
 constexpr double kMostProducts = 1e9;  // multiplications of one emulated product, seconds of one core
@@ -60,31 +59,6 @@ void FillShape(const gemm::GemmProblem& p, v1::GemmShape* out) {
   out->set_layout(gemm::ToText(p.layout));
 }
 
-void Fill(const gemm::ArchProfile& p, size_t size, v1::ArchProfile* out) {
-  out->set_device(p.device);
-  out->set_architecture(static_cast<int32_t>(p.sm));
-  out->set_multiprocessors(static_cast<int32_t>(p.multiprocessors));
-  out->set_library(p.library);
-  out->set_library_version(p.library_version);
-  out->set_driver(p.driver);
-  out->set_workspace_bytes(p.workspace_bytes);
-  int64_t shapes = 0, explained = 0;
-  for (const auto& [kind, section] : p.sections) shapes += section.tally.shapes, explained += section.tally.explained;
-  out->set_shapes(shapes);
-  out->set_explained_shapes(explained);
-  out->set_rule_kinds(static_cast<int64_t>(p.entries.size()));
-  out->set_size_bytes(static_cast<int64_t>(size));
-}
-
-absl::Status ToMessage(const storage::ProfileRecord& record, v1::ArchProfile* out) {
-  if (!out->ParseFromString(record.description)) return absl::DataLossError("a stored arch profile is damaged");
-  out->set_name(absl::StrCat("archProfiles/", DigestHex(record.digest)));
-  const int64_t micros = absl::ToUnixMicros(record.create_time);
-  out->mutable_create_time()->set_seconds(micros / 1'000'000);
-  out->mutable_create_time()->set_nanos(static_cast<int32_t>(micros % 1'000'000 * 1000));
-  return absl::OkStatus();
-}
-
 class ArchProfileService : public v1::ArchProfileService::CallbackService {
  public:
   ArchProfileService(storage::ProfileStore& store, const JobRpc& rpc) : store_(store), rpc_(rpc) {}
@@ -92,16 +66,32 @@ class ArchProfileService : public v1::ArchProfileService::CallbackService {
   ServerUnaryReactor* ImportArchProfile(CallbackServerContext* context, const v1::ImportArchProfileRequest* request,
                                         v1::ArchProfile* response) override {
     return RunOnPool(rpc_, Method::kImportArchProfile, context, [this, request, response](const Identity&) {
-      if (request->text().size() > kMostTextBytes)
-        return LimitExceeded("max_arch_profile_bytes", kMostTextBytes, request->text().size());
-      absl::StatusOr<gemm::ArchProfile> profile = gemm::ParseArchProfile(request->text());
-      if (!profile.ok()) return About("text", profile.status());
-      v1::ArchProfile about;
-      Fill(*profile, request->text().size(), &about);
-      const absl::StatusOr<storage::ProfileRecord> stored =
-          store_.PutProfile({ContentDigest(request->text()), absl::Now(), about.SerializeAsString()}, request->text());
-      return stored.ok() ? ToMessage(*stored, response) : stored.status();
+      if (request->text().size() > kMostProfileBytes)
+        return LimitExceeded("max_arch_profile_bytes", kMostProfileBytes, request->text().size());
+      absl::StatusOr<v1::ArchProfile> stored = StoreProfile(store_, request->text());
+      if (!stored.ok()) return About("text", stored.status());
+      *response = *std::move(stored);
+      return absl::OkStatus();
     });
+  }
+
+  ServerUnaryReactor* ReconstructArchProfile(CallbackServerContext* context,
+                                             const v1::ReconstructArchProfileRequest* request,
+                                             v1::Operation* response) override {
+    return RunOnPool(rpc_, Method::kReconstructArchProfile, context,
+                     [this, request, response](const Identity& identity) -> absl::Status {
+      const auto workers = rpc_.dispatcher->ListWorkers();
+      if (!workers.ok()) return workers.status();
+      absl::StatusOr<Submission> submission = MakeReconstructionSubmission(*request, *workers, store_);
+      if (!submission.ok()) return submission.status();
+      submission->principal = identity.principal;
+      const absl::StatusOr<storage::JobRecord> record = rpc_.dispatcher->Submit(*submission);
+      if (!record.ok()) return record.status();
+      const absl::StatusOr<JobView> view = rpc_.dispatcher->Get(record->id);
+      if (!view.ok()) return view.status();
+      ToMessage(*view, response);
+      return absl::OkStatus();
+    }, [response] { return response->name(); });
   }
 
   ServerUnaryReactor* GetArchProfile(CallbackServerContext* context, const v1::GetArchProfileRequest* request,

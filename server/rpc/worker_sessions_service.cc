@@ -5,6 +5,7 @@
 #include "absl/time/clock.h"
 #include "samebits/worker/v1/worker_sessions.grpc.pb.h"
 #include "server/numerics/numerics.h"
+#include "server/reconstruction/reconstruction.h"
 #include "server/rpc/job_services.h"
 #include "server/rpc/operation_messages.h"
 #include "server/rpc/reply_reactor.h"
@@ -17,7 +18,7 @@ using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
 
 constexpr size_t kLongestId = 64;
-constexpr int kMostDevices = 256, kMostReports = 1024, kMostModels = 32, kMostSources = 16;
+constexpr int kMostDevices = 256, kMostReports = 1024, kMostModels = 32, kMostSources = 16, kMostGemmLibraries = 16;
 constexpr size_t kMostUnitBytes = 4 << 20;
 
 bool IsWorkerId(const std::string& id) {
@@ -44,6 +45,9 @@ WorkerReport::Finished FinishedOf(const wire::TaskResult& result) {
       break;
     case wire::TaskResult::kNumerics:
       finished.result = result.numerics().result().SerializeAsString();
+      break;
+    case wire::TaskResult::kProfile:
+      finished.result = result.profile().text();
       break;
     case wire::TaskResult::kError: {
       const bool is_error = result.error().code() > 0 && result.error().code() <= 16;
@@ -92,6 +96,11 @@ class WorkerSessionsService : public wire::WorkerSessions::CallbackService {
       for (const std::string& model : request->models())
         if (!IsModelName(model) || model == "synthetic")
           return InvalidField("models", "must be 1 to 64 letters, digits, '-', '_' or '.', other than synthetic");
+      if (request->gemm_libraries_size() > kMostGemmLibraries)
+        return LimitExceeded("max_worker_gemm_libraries", kMostGemmLibraries, static_cast<uint64_t>(request->gemm_libraries_size()));
+      for (const auto& library : request->gemm_libraries())
+        if (!IsModelName(library.library()) || !IsModelName(library.backend()))
+          return InvalidField("gemm_libraries", "must be 1 to 64 letters, digits, '-', '_' or '.'");
       const auto worker = rpc_.dispatcher->OpenSession(request->worker(), request->SerializeAsString());
       if (!worker.ok()) return worker.status();
       response->set_session(worker->session);
@@ -154,6 +163,7 @@ class WorkerSessionsService : public wire::WorkerSessions::CallbackService {
       if (index >= static_cast<uint32_t>(about.devices_size())) continue;
       const v1::Device& device = about.devices(static_cast<int>(index));
       std::vector<std::string> targets = NumericsTargetsOf(about, device);
+      for (std::string& target : ReconstructionTargetsOf(about, device)) targets.push_back(std::move(target));
       if (about.runs_submitted_kernels())
         for (std::string& target : TargetsOf(worker->id, device)) targets.push_back(std::move(target));
       if (!targets.empty()) report.free.push_back({index, std::move(targets)});
@@ -169,6 +179,7 @@ class WorkerSessionsService : public wire::WorkerSessions::CallbackService {
       out->clear_verify();  // the worker reports a task that it does not know
     if (IsNumericsKind(lease.kind) && !out->mutable_numerics()->mutable_request()->ParseFromString(lease.spec))
       out->clear_numerics();
+    if (lease.kind == kReconstructKind && !out->mutable_profile()->ParseFromString(lease.spec)) out->clear_profile();
     for (const storage::UnitRecord& unit : lease.units) {
       wire::TaskUnit* to = out->add_units();
       to->set_index(unit.index);

@@ -36,6 +36,11 @@ class Walks {
     for (int64_t x = 1; x < problem_.k && launches_ < 120; x *= 2) lines.push_back(Set(0, x));
     if (problem_.k > 600) lines.push_back(Set(problem_.k / 2, problem_.k / 2 + 1));
     lines.push_back(Neighbours());
+    for (int64_t tile : {128, 256}) {
+      if (problem_.k < 130 * tile) continue;
+      for (int64_t x : {4, 8, 28, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 384, 512})
+        if (x * tile < problem_.k) lines.push_back(Tiles(tile, x));
+    }
     return lines;
   }
 
@@ -56,6 +61,25 @@ class Walks {
     return absl::StrCat("pair ", p, " ", q, " absorbs of the first ", end, ": ", RunLengths(bits));
   }
 
+  // First places of tiles absorbed by the pair of places 0 and x * tile.
+  std::string Tiles(int64_t tile, int64_t x) {
+    std::vector<gemm::Probe> probes;
+    const int64_t small = prober_.small_per_probe(), end = std::min<int64_t>((problem_.k - 1) / tile + 1, 700);
+    for (int64_t y = 0; y < end; y += small) {
+      gemm::Probe probe{0, x * tile, {}};
+      for (int64_t z = y; z < std::min(end, y + small); ++z) {
+        if (z != 0 && z != x) probe.small.push_back(z * tile);
+      }
+      probes.push_back(std::move(probe));
+    }
+    std::string bits(end, '-');
+    Ask(probes, [&](const gemm::Probe& probe, size_t i, char bit) { bits[probe.small[i] / tile] = bit; });
+    std::string places;
+    for (int64_t y = 0; y < end; ++y)
+      if (bits[y] != '0') absl::StrAppend(&places, " ", bits[y] == '1' ? "" : std::string(1, bits[y]), y);
+    return absl::StrCat("pair of tiles 0 and ", x, " of ", tile, " absorbs tiles:", places);
+  }
+
   // Whether the pair (m, m + 1) absorbs place 0, m from 1 on.
   std::string Neighbours() {
     std::vector<gemm::Probe> probes;
@@ -69,7 +93,7 @@ class Walks {
   template <typename Function>
   void Ask(const std::vector<gemm::Probe>& probes, const Function& each) {
     const size_t batch = prober_.probes_per_launch();
-    for (size_t i = 0; i < probes.size() && launches_ < 400; i += batch) {
+    for (size_t i = 0; i < probes.size() && launches_ < 4000; i += batch) {
       const std::span<const gemm::Probe> some(&probes[i], std::min(batch, probes.size() - i));
       const auto answers = prober_.Ask(some);
       ++launches_;

@@ -86,6 +86,13 @@ absl::Status AgentImpl::OpenSession() {
   request.set_runs_numerics(config_.runs_numerics);
   for (const auto& [name, path] : config_.models) request.add_models(name);
   for (const std::string& source : config_.instruction_sources) request.add_instruction_sources(source);
+  for (const auto& [backend, libraries] : config_.gemm_libraries) {
+    for (const std::string& name : libraries) {
+      auto* library = request.add_gemm_libraries();
+      library->set_backend(backend);
+      library->set_library(name);
+    }
+  }
   for (const DeviceHandle& device : config_.devices) SetDevice(device.info, request.add_devices());
   grpc::ClientContext context;
   if (!config_.token.empty()) context.AddMetadata("authorization", absl::StrCat("Bearer ", config_.token));

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "workers/heal/numerics_task.h"
+#include "workers/profile/profile_task.h"
 #include "workers/runner/child.h"
 
 namespace grpc {
@@ -28,6 +29,8 @@ struct AgentConfig {
   std::map<std::string, std::string> models;  // path by the name that requests give: a folder, or a GGUF file
   std::vector<std::string> instruction_sources;  // what instructions can be counted of (workers/heal/mix_task.h)
   NumericsLimits numerics_limits;
+  std::map<std::string, std::vector<std::string>> gemm_libraries;  // that may be studied, by backend
+  UnitTaskLimits profile_limits;  // the program calls ProfileChildMain
   absl::Duration retry_interval = absl::Seconds(1);  // between attempts to reach the server
 };
 

@@ -107,6 +107,30 @@ absl::Status Slot::Verify(const Leased& lease, worker::v1::TaskResult* result) {
   return absl::OkStatus();
 }
 
+UnitTaskEvents Slot::Events() {
+  return {[this](uint64_t done, uint64_t total) { SetProgress(done, total); },
+          [this](worker::v1::TaskUnit unit) {
+            absl::MutexLock lock(&mutex_);
+            units_.push_back(std::move(unit));
+          }};
+}
+
+absl::Status Slot::BuildProfile(const Leased& lease, worker::v1::TaskResult* result) {
+  const auto at = config_.gemm_libraries.find(device_.info.backend);
+  const std::string& library = lease.profile().request().library();
+  if (at == config_.gemm_libraries.end() || std::find(at->second.begin(), at->second.end(), library) == at->second.end())
+    return absl::UnavailableError(absl::StrCat("the worker does not have '", library, "' on this device"));
+  Leased named = lease;
+  v1::ReconstructArchProfileRequest& request = *named.mutable_profile()->mutable_request();
+  if (request.device_name().empty()) proto::SetText(device_.info.name, request.mutable_device_name());
+  if (request.driver().empty()) proto::SetText(device_.info.driver_version, request.mutable_driver());
+  absl::StatusOr<worker::v1::ProfileTaskResult> built =
+      RunProfileTask(device_.argument, named, config_.profile_limits, absl::Now() + ToDuration(lease.timeout()), cancelled_, Events());
+  if (!built.ok()) return built.status();
+  *result->mutable_profile() = *std::move(built);
+  return absl::OkStatus();
+}
+
 absl::Status Slot::RunNumerics(const Leased& lease, worker::v1::TaskResult* result) {
   if (!config_.runs_numerics) return absl::UnavailableError("the worker's operator does not let it run numerics");
   const v1::NumericsRun* run = proto::RunOf(lease.numerics().request());
@@ -125,14 +149,9 @@ absl::Status Slot::RunNumerics(const Leased& lease, worker::v1::TaskResult* resu
       return absl::UnavailableError(absl::StrCat("the worker has no model called '", run->model(), "'"));
     path = at->second;
   }
-  const NumericsEvents events{[this](uint64_t done, uint64_t total) { SetProgress(done, total); },
-                              [this](worker::v1::TaskUnit unit) {
-                                absl::MutexLock lock(&mutex_);
-                                units_.push_back(std::move(unit));
-                              }};
   absl::StatusOr<worker::v1::NumericsTaskResult> computed =
       RunNumericsTask(device_.argument, path, lease, config_.numerics_limits, absl::Now() + ToDuration(lease.timeout()),
-                      cancelled_, events);
+                      cancelled_, Events());
   if (!computed.ok()) return computed.status();
   *result->mutable_numerics() = *std::move(computed);
   return absl::OkStatus();
@@ -144,6 +163,7 @@ worker::v1::TaskResult Slot::Execute(const Leased& lease) {
   absl::Status status = absl::UnimplementedError("the worker is too old for this task");
   if (lease.has_verify()) status = Verify(lease, &result);
   if (lease.has_numerics()) status = RunNumerics(lease, &result);
+  if (lease.has_profile()) status = BuildProfile(lease, &result);
   if (status.ok()) return result;
   // A task that was stopped here can be done elsewhere; where the server revoked it, nobody listens.
   const bool stopped = absl::IsCancelled(status);

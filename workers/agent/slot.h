@@ -41,9 +41,11 @@ class Slot {
   void Work();
   using Leased = worker::v1::UpdateWorkerSessionResponse::Leased;
   worker::v1::TaskResult Execute(const Leased& lease);
-  // Both fill the result's outcome.
+  // These fill the result's outcome.
   absl::Status Verify(const Leased& lease, worker::v1::TaskResult* result);
   absl::Status RunNumerics(const Leased& lease, worker::v1::TaskResult* result);
+  absl::Status BuildProfile(const Leased& lease, worker::v1::TaskResult* result);
+  UnitTaskEvents Events();
   void SetProgress(uint64_t done, uint64_t total);
 
   const DeviceHandle device_;

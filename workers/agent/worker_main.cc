@@ -39,13 +39,14 @@ Takes tasks from the server until SIGINT or SIGTERM. Devices: the CPU (an interp
 cannot compute to the bit), and the GPUs that the NVIDIA driver shows. Kernels that users submit run only with
 --allow-submitted-kernels, each task in a child process with limits of time and memory. Jobs of numerics (samebits heal)
 run no foreign code; they may use synthetic models, those that --model names, and the disassemblers that are on PATH
-(samebits heal instruction-mix --server):
+(samebits heal instruction-mix --server). Nor do studies of libraries of matrix products (samebits profile build --server),
+which may use those that this machine has:
   samebits-worker --model smollm2=/models/smollm2)";
 
 struct Options {
   std::string server = "127.0.0.1:7433", id, tls_ca, tls_cert, tls_key, token_file, enrolment_file;
   std::vector<std::string> models;
-  bool no_numerics = false, no_disassembly = false;
+  bool no_numerics = false, no_disassembly = false, no_profiles = false;
   bool token_over_plaintext = false, no_cpu = false, no_cuda = false, allow_submitted_kernels = false;
   int cpu_sm = 0, cpu_slots = 1;
   double launch_seconds = 60;
@@ -77,6 +78,7 @@ void AddOptions(CLI::App* app, Options* o) {
       ->type_name("NAME=PATH")->allow_extra_args(false);
   app->add_flag("--no-numerics", o->no_numerics, "Take no jobs of numerics");
   app->add_flag("--no-disassembly", o->no_disassembly, "Run no disassembler over submitted machine code, and compile no kernels of ours");
+  app->add_flag("--no-profiles", o->no_profiles, "Take no studies of libraries of matrix products");
   app->add_flag("--no-cpu", o->no_cpu, "Leave out the CPU");
   app->add_flag("--no-cuda", o->no_cuda, "Leave out NVIDIA GPUs");
   app->add_option("--cpu-sm", o->cpu_sm, "Architecture whose matrix units the CPU computes; default: each text's own")
@@ -133,9 +135,14 @@ AgentConfig ConfigOf(const Options& options) {
   config.devices = Devices(options);
   config.runs_submitted_kernels = options.allow_submitted_kernels;
   config.limits.launch_timeout = absl::Seconds(options.launch_seconds);
-  config.limits.memory_bytes = config.numerics_limits.memory_bytes = options.task_memory_mib << 20;
+  config.limits.memory_bytes = config.numerics_limits.memory_bytes = config.profile_limits.memory_bytes =
+      options.task_memory_mib << 20;
   config.runs_numerics = !options.no_numerics;
   if (config.runs_numerics) config.instruction_sources = FindInstructionSources(!options.no_disassembly);
+  for (const DeviceHandle& device : config.devices) {
+    const std::string& backend = device.info.backend;
+    if (!options.no_profiles && !config.gemm_libraries.contains(backend)) config.gemm_libraries[backend] = ProfiledLibraries(backend);
+  }
   return config;
 }
 
@@ -215,6 +222,7 @@ int main(int argc, char** argv) {
   using namespace samebits::workers;
   if (argc > 1 && std::strcmp(argv[1], kChildCommand) == 0) return ChildMain(argc, argv);
   if (argc > 1 && std::strcmp(argv[1], kNumericsChildCommand) == 0) return NumericsChildMain(argc, argv);
+  if (argc > 1 && std::strcmp(argv[1], kProfileChildCommand) == 0) return ProfileChildMain(argc, argv);
   Options options;
   CLI::App app("samebits-worker: runs tasks of a samebits server on this machine's devices", "samebits-worker");
   app.footer(std::string("\n") + kHelp);

@@ -40,16 +40,21 @@ class CublasLtLibrary::Impl {
 
   absl::StatusOr<std::vector<uint64_t>> Multiply(const gemm::SparseRows& a, const gemm::SparseRows& b,
                                                  std::span<const gemm::Output> outputs) {
-    return buffers_->Multiply(*problem_, a, b, outputs, [this] {
-      return CudaApi::Blas(
-          api_.cublasLtMatmul(handle_, operation_, call_.one, buffers_->b(), layout_b_, buffers_->a(), layout_a_,
-                              call_.zero, buffers_->d(), layout_d_, buffers_->d(), layout_d_, &chosen_,
-                              buffers_->workspace(), buffers_->workspace_bytes(), buffers_->stream()),
-          "cublasLtMatmul");
-    });
+    return buffers_->Multiply(*problem_, a, b, outputs, [this] { return Launch(); });
+  }
+
+  absl::StatusOr<WholeProduct> MultiplyWhole(const std::function<absl::Status(void* a, void* b)>& fill) {
+    SAMEBITS_RETURN_IF(buffers_->MultiplyWhole(*problem_, fill, [this] { return Launch(); }));
+    return WholeProduct{buffers_->a(), buffers_->b(), buffers_->d()};
   }
 
  private:
+  absl::Status Launch() {
+    return CudaApi::Blas(api_.cublasLtMatmul(handle_, operation_, call_.one, buffers_->b(), layout_b_, buffers_->a(), layout_a_,
+                                             call_.zero, buffers_->d(), layout_d_, buffers_->d(), layout_d_, &chosen_,
+                                             buffers_->workspace(), buffers_->workspace_bytes(), buffers_->stream()),
+                         "cublasLtMatmul");
+  }
   absl::Status Describe(const GemmProblem& p) {
     const absl::StatusOr<GemmCall> call = CallOf(p);
     if (!call.ok()) return call.status();
@@ -171,6 +176,12 @@ absl::StatusOr<std::vector<uint64_t>> CublasLtLibrary::Multiply(const gemm::Gemm
                                                                 std::span<const gemm::Output> outputs) {
   SAMEBITS_RETURN_IF(impl_->Choose(problem));
   return impl_->Multiply(a, b, outputs);
+}
+
+absl::StatusOr<CublasLtLibrary::WholeProduct> CublasLtLibrary::MultiplyWhole(
+    const gemm::GemmProblem& problem, const std::function<absl::Status(void* a, void* b)>& fill) {
+  SAMEBITS_RETURN_IF(impl_->Choose(problem));
+  return impl_->MultiplyWhole(fill);
 }
 
 }  // namespace samebits::workers

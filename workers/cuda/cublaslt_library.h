@@ -5,6 +5,7 @@
 // SAMEBITS_CUDART and SAMEBITS_CUBLASLT name others), so that one binary serves machines with and without them.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,6 +36,14 @@ class CublasLtLibrary : public gemm::BlackBox {
   absl::StatusOr<std::vector<uint64_t>> Multiply(const gemm::GemmProblem& problem, const gemm::SparseRows& a,
                                                  const gemm::SparseRows& b,
                                                  std::span<const gemm::Output> outputs) override;
+
+  // Matrices on the device, in the problem's layout, until the next call.
+  struct WholeProduct {
+    const void *a, *b, *d;
+  };
+  // One launch, of operands that `fill` writes to the device before it returns.
+  absl::StatusOr<WholeProduct> MultiplyWhole(const gemm::GemmProblem& problem,
+                                             const std::function<absl::Status(void* a, void* b)>& fill);
 
  private:
   class Impl;

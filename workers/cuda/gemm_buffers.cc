@@ -79,6 +79,19 @@ absl::StatusOr<std::vector<uint64_t>> GemmBuffers::Multiply(const GemmProblem& p
   return gemm::LoadPatterns({results_.data(), outputs.size() * gemm::BytesOf(problem.output_type)}, problem.output_type);
 }
 
+absl::Status GemmBuffers::MultiplyWhole(const GemmProblem& problem,
+                                        const std::function<absl::Status(void* a, void* b)>& fill,
+                                        const std::function<absl::Status()>& call) {
+  SAMEBITS_RETURN_IF(SelectDevice());
+  SAMEBITS_RETURN_IF(Prepare(problem));
+  problem_.reset();  // the operands will not be zero
+  SAMEBITS_RETURN_IF(api_->Cuda(api_->cudaStreamSynchronize(stream_), "operands"));
+  SAMEBITS_RETURN_IF(fill(a_.data(), b_.data()));
+  SAMEBITS_RETURN_IF(Clear(d_, 0xff, d_bytes_));
+  SAMEBITS_RETURN_IF(call());
+  return api_->Cuda(api_->cudaStreamSynchronize(stream_), "product");
+}
+
 absl::Status GemmBuffers::Compute(const gemm::SparseRows& a, const gemm::SparseRows& b,
                                   std::span<const gemm::Output> outputs, const std::function<absl::Status()>& call) {
   SAMEBITS_RETURN_IF(Stage(a, b, outputs));

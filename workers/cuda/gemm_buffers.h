@@ -46,6 +46,11 @@ class GemmBuffers {
                                                  const gemm::SparseRows& b, std::span<const gemm::Output> outputs,
                                                  const std::function<absl::Status()>& call);
 
+  // One product of operands that `fill` writes, in the problem's layout, before it returns. A, B and D stay until the next
+  // call.
+  absl::Status MultiplyWhole(const gemm::GemmProblem& problem, const std::function<absl::Status(void* a, void* b)>& fill,
+                             const std::function<absl::Status()>& call);
+
  private:
   explicit GemmBuffers(std::shared_ptr<const CudaApi> api) : api_(std::move(api)) {}
   absl::Status Start(int device, int64_t workspace_bytes);

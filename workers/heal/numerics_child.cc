@@ -8,7 +8,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "core/heal/jobs/job.h"
 #include "core/heal/model/checkpoint.h"
 #include "core/heal/model/mark_of_weights.h"
@@ -24,33 +23,19 @@ namespace {
 
 using Leased = worker::v1::UpdateWorkerSessionResponse::Leased;
 
-constexpr absl::Duration kReportInterval = absl::Milliseconds(100);
 constexpr uint32_t kMarkUnit = 0xffffffff;  // is no unit of a job: these have lower numbers
 
 // Tells the parent. The parent ends this process to cancel.
 class FrameEvents : public heal::JobEvents {
  public:
   absl::Status OnUnit(int64_t index, const std::string& record) override {
-    worker::v1::TaskUnit unit;
-    unit.set_index(static_cast<uint32_t>(index));
-    unit.set_body(record);
-    Send(Frame::kUnit, unit.SerializeAsString());
+    reporter_.Unit(index, record);
     return absl::OkStatus();
   }
-  void OnProgress(int64_t done, int64_t total, const std::string&) override {
-    const absl::Time now = absl::Now();
-    if (done == done_ && now - last_ < kReportInterval) return;
-    done_ = done;
-    last_ = now;
-    worker::v1::TaskProgress progress;
-    progress.set_done(static_cast<uint64_t>(done));
-    progress.set_total(static_cast<uint64_t>(total));
-    Send(Frame::kProgress, progress.SerializeAsString());
-  }
+  void OnProgress(int64_t done, int64_t total, const std::string&) override { reporter_.Progress(done, total); }
 
  private:
-  int64_t done_ = -1;
-  absl::Time last_ = absl::InfinitePast();
+  UnitReporter reporter_;
 };
 
 // Units are only of use with the weights that they were computed from: the first lease leaves the mark of its model's as a

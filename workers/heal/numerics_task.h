@@ -4,26 +4,17 @@
 // A task of numerics, in a child process, so that a crash or hang of a device or its driver harms nothing else.
 
 #include <atomic>
-#include <cstdint>
-#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "samebits/worker/v1/worker_sessions.pb.h"
+#include "workers/runner/unit_task.h"
 
 namespace samebits::workers {
 
-struct NumericsLimits {
-  std::string program;               // that calls NumericsChildMain; empty: this one
-  uint64_t memory_bytes = 4ull << 30;  // address space of the child on the CPU
-  absl::Duration silence = absl::Hours(1);  // longest time without progress
-};
-
-struct NumericsEvents {
-  std::function<void(uint64_t done, uint64_t total)> on_progress;
-  std::function<void(worker::v1::TaskUnit unit)> on_unit;  // a finished part, to be kept
-};
+using NumericsLimits = UnitTaskLimits;  // the program calls NumericsChildMain
+using NumericsEvents = UnitTaskEvents;
 
 // Runs the lease's task on "cpu:..." or "cuda:N" (an instruction mix: with tools, on no device), all but the units that
 // the lease brings. `model`: path of the weights

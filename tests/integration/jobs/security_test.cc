@@ -76,6 +76,7 @@ const std::map<std::string, std::string>& Rules() {
       {"samebits.v1.FleetService/CreateEnrolment", "admin"},
       {"samebits.v1.FleetService/RevokeWorker", "admin"},
       {"samebits.v1.ArchProfileService/ImportArchProfile", "submitter admin"},
+      {"samebits.v1.ArchProfileService/ReconstructArchProfile", "submitter admin"},
       {"samebits.v1.ArchProfileService/GetArchProfile", "viewer submitter admin"},
       {"samebits.v1.ArchProfileService/ListArchProfiles", "viewer submitter admin"},
       {"samebits.v1.ArchProfileService/ExportArchProfile", "viewer submitter admin"},

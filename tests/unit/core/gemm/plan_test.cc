@@ -41,9 +41,13 @@ TEST(PlanTest, LanesAddAsANestOfStridedCuts) {
   const std::string gemv = kF32 + "instruction=fma family=gemv cuts=";
   EXPECT_EQ(DigestOf(MakePlan(gemv + "strided:4x128:lanes", 2000)),
             DigestOf(MakePlan(gemv + "strided:4x4,strided:4x8,strided:4x2,strided:4x2", 2000)));
+  EXPECT_EQ(DigestOf(MakePlan(gemv + "strided:4x256:lanes4", 4000)),
+            DigestOf(MakePlan(gemv + "strided:4x4,strided:4x8,strided:4x2,strided:4x2,strided:4x2", 4000)));
+  EXPECT_EQ(DigestOf(MakePlan(gemv + "strided:4x128:lanes8", 2000)), DigestOf(MakePlan(gemv + "strided:4x128:lanes", 2000)));
+  EXPECT_NE(DigestOf(MakePlan(gemv + "strided:4x132:lanes4", 2000)), DigestOf(MakePlan(gemv + "strided:4x132:lanes", 2000)));
   EXPECT_EQ(DigestOf(MakePlan(gemv + "strided:4x16:lanes", 200)), DigestOf(MakePlan(gemv + "strided:4x4,strided:4x4", 200)));
   EXPECT_EQ(DigestOf(MakePlan(gemv + "strided:1x3:lanes", 20)), DigestOf(MakePlan(gemv + "strided:1x3", 20)));
-  EXPECT_FALSE(ParseGemmDesc("gemm/1 " + gemv + "strided:4x129:lanes").ok());
+  EXPECT_FALSE(ParseGemmDesc("gemm/1 " + gemv + "strided:4x1025:lanes").ok());
   EXPECT_FALSE(ParseGemmDesc("gemm/1 " + kF32 + "instruction=fma family=chained cuts=contiguous:4x9:lanes").ok());
 }
 

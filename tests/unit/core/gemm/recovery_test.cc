@@ -59,12 +59,30 @@ TEST(RecoveryTest, TheSplitOfThePaper) {
 // Numbers of parts that are no multiples of the lanes' periods, with several turns of each part.
 TEST(RecoveryTest, PartsAddedByLanes) {
   for (const auto& [cuts, k] : {std::pair<const char*, int64_t>{"strided:64x31:lanes,strided:2x2,strided:2x2,strided:2x2", 9698},
-                                {"strided:32x114:lanes,strided:1x2,strided:1x2", 8101}}) {
-    const HiddenGemm hidden = Hidden(std::string("types=bf16,bf16,f32,f32 instruction=fma family=gemv cuts=") + cuts, 1, 14, k);
+                                {"strided:32x114:lanes,strided:1x2,strided:1x2", 8101},
+                                {"strided:2x132:lanes4", 700},
+                                {"strided:2x264:lanes8", 1300},
+                                {"strided:4x132:lanes", 1100}}) {
+    const HiddenGemm hidden = Hidden(std::string(k > 8000 ? "types=bf16,bf16,f32,f32" : "types=f16,f16,f32,f32") + " instruction=fma family=gemv cuts=" + cuts, 1, 14, k);
     const Recovery recovery = RecoverHidden(hidden);
     EXPECT_TRUE(recovery.explained) << recovery.reason;
     const auto own = Compile(hidden.desc, k, 90), found = Compile(recovery.desc, k, 90);
     EXPECT_EQ(DigestOf(*own), DigestOf(*found)) << ToText(recovery.desc);
+  }
+}
+
+// One pair of places a launch, and few distinct tiny values.
+TEST(RecoveryTest, EightBitProductsOfOneRow) {
+  const HiddenGemm hidden = Hidden(
+      "types=e4m3,e4m3,f32,bf16 instruction=wgmma:32 fast_accum=no:128 family=split_k cuts=contiguous:3392x2", 1, 16, 6736);
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    SimulatedLibrary library(hidden);
+    RecoveryOptions options;
+    options.seed = seed;
+    const auto recovery = Recover(&library, hidden.problem, options);
+    ASSERT_TRUE(recovery.ok()) << recovery.status();
+    EXPECT_TRUE(recovery->explained) << seed << ": " << recovery->reason;
+    if (!recovery->explained) for (const auto& e : recovery->evidence) std::printf("%s\n", e.c_str());
   }
 }
 
