@@ -1,12 +1,14 @@
 #include "server/maintenance/maintenance.h"
 
 #include "absl/strings/str_cat.h"
+#include "samebits/v1/arch_profile.pb.h"
 #include "samebits/v1/kernel.pb.h"
 #include "samebits/v1/numerics.pb.h"
 #include "samebits/v1/signature.pb.h"
 #include "samebits/v1/verification.pb.h"
 #include "samebits/worker/v1/worker_sessions.pb.h"
 #include "server/numerics/numerics.h"
+#include "server/reconstruction/reconstruction.h"
 #include "server/registry/digest.h"
 #include "server/verify/verify.h"
 #include "storage/sqlite/backup.h"
@@ -46,12 +48,20 @@ std::string CheckJob(std::string_view kind, std::string_view spec) {
     v1::NumericsRequest request;
     return Parse(spec, &request) && request.job_case() != v1::NumericsRequest::JOB_NOT_SET ? "" : "not a request";
   }
+  if (kind == kReconstructKind) {
+    worker::v1::ProfileTask task;
+    return Parse(spec, &task) && task.request().kinds_size() != 0 ? "" : "not a request";
+  }
   if (kind != kVerifyKind) return "of a kind that this program does not know";
   v1::VerifyKernelsRequest request;
   return Parse(spec, &request) && request.launches_size() != 0 ? "" : "not a request";
 }
 
 std::string CheckResult(std::string_view kind, std::string_view result) {
+  if (kind == kReconstructKind) {
+    v1::ArchProfile profile;
+    return Parse(result, &profile) && !profile.name().empty() ? "" : "not a result";
+  }
   if (IsNumericsKind(kind)) {
     v1::NumericsResult numerics;
     return Parse(result, &numerics) && numerics.result_case() != v1::NumericsResult::RESULT_NOT_SET ? "" : "not a result";
