@@ -12,10 +12,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -37,20 +35,18 @@
 #include "server/rpc/job_services.h"
 #include "server/rpc/kernel_service.h"
 #include "server/status/collect.h"
+#include "server/tls/tls_files.h"
 #include "server/verify/verify.h"
 #include "storage/memory/memory_fleet_store.h"
 #include "storage/memory/memory_job_store.h"
 #include "storage/memory/memory_kernel_store.h"
+#include "storage/memory/memory_profile_store.h"
 #include "storage/memory/memory_token_store.h"
 #include "storage/sqlite/sqlite_fleet_store.h"
 #include "storage/sqlite/sqlite_job_store.h"
 #include "storage/sqlite/sqlite_kernel_store.h"
-#include "storage/sqlite/sqlite_token_store.h"
-#include "storage/memory/memory_profile_store.h"
-#include "storage/sqlite/sqlite_fleet_store.h"
-#include "storage/sqlite/sqlite_job_store.h"
-#include "storage/sqlite/sqlite_kernel_store.h"
 #include "storage/sqlite/sqlite_profile_store.h"
+#include "storage/sqlite/sqlite_token_store.h"
 
 namespace samebits::server {
 namespace {
@@ -69,30 +65,6 @@ absl::Status CheckConfig(const ServerConfig& config) {
         "tls_cert and tls_key, or set allow_remote_plaintext if everyone on that network may read all that is sent"));
   if (config.limits.max_message_bytes <= 0) return absl::InvalidArgumentError("max_message_bytes must be positive");
   return absl::OkStatus();
-}
-
-absl::StatusOr<std::string> ReadPem(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  if (!in || text.str().empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read as a PEM file"));
-  return text.str();
-}
-
-absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeCredentials(const ServerConfig& config) {
-  if (config.tls_cert.empty()) return grpc::InsecureServerCredentials();
-  const absl::StatusOr<std::string> cert = ReadPem(config.tls_cert), key = ReadPem(config.tls_key);
-  if (!cert.ok()) return cert.status();
-  if (!key.ok()) return key.status();
-  grpc::SslServerCredentialsOptions options(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
-  if (!config.tls_client_ca.empty()) {
-    const absl::StatusOr<std::string> ca = ReadPem(config.tls_client_ca);
-    if (!ca.ok()) return ca.status();
-    options.client_certificate_request = GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY;
-    options.pem_root_certs = *ca;
-  }
-  options.pem_key_cert_pairs.push_back({*key, *cert});
-  return grpc::SslServerCredentials(options);
 }
 
 struct Stores {
@@ -149,6 +121,7 @@ class ServerImpl : public Server {
  private:
   absl::Status StartRegistry();
   absl::Status StartAuth();
+  absl::Status StartTls();
   void StartDispatcher();
   Levels ReadLevels();
   std::string Page();
@@ -168,6 +141,7 @@ class ServerImpl : public Server {
   std::unique_ptr<storage::TokenStore> token_store_;
   std::unique_ptr<Authenticator> tokens_;  // null: nobody needs a token
   std::unique_ptr<storage::ProfileStore> profiles_;
+  std::unique_ptr<TlsFiles> tls_;          // null: no encryption
   std::unique_ptr<Registry> registry_;
   std::unique_ptr<TaskPool> job_calls_;
   std::unique_ptr<Dispatcher> dispatcher_;
@@ -214,6 +188,15 @@ absl::Status ServerImpl::StartAuth() {
   return absl::OkStatus();
 }
 
+absl::Status ServerImpl::StartTls() {
+  if (config_.tls_cert.empty()) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<TlsFiles>> tls =
+      TlsFiles::Open({config_.tls_cert, config_.tls_key, config_.tls_client_ca}, log_);
+  if (!tls.ok()) return tls.status();
+  tls_ = *std::move(tls);
+  return absl::OkStatus();
+}
+
 void ServerImpl::StartDispatcher() {
   std::map<std::string, std::unique_ptr<JobFinisher>> finishers;
   finishers[kVerifyKind] = MakeVerifyFinisher(*registry_);
@@ -226,6 +209,7 @@ void ServerImpl::StartDispatcher() {
 
 Levels ServerImpl::ReadLevels() {
   Levels levels = registry_->ReadLevels();
+  if (tls_ != nullptr) levels.certificate_expiry = absl::ToUnixSeconds(tls_->expires());
   if (const auto stats = jobs_->Stats(); stats.ok()) {
     levels.queued_tasks = stats->queued_tasks;
     levels.leased_tasks = stats->leased_tasks;
@@ -247,7 +231,7 @@ Levels ServerImpl::ReadLevels() {
 }
 
 std::string ServerImpl::Page() {
-  StatusData data = CollectStatus(*dispatcher_, ReadLevels(), metrics_);
+  StatusData data = CollectStatus(*dispatcher_, *profiles_, ReadLevels(), metrics_);
   data.address = address_;
   data.signature_version = registry_->checker().SignatureVersion();
   data.uptime = absl::Now() - start_time_;
@@ -265,8 +249,6 @@ absl::Status ServerImpl::StartMetrics() {
 }
 
 absl::Status ServerImpl::StartGrpc() {
-  const absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> credentials = MakeCredentials(config_);
-  if (!credentials.ok()) return credentials.status();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   JobRpc rpc;
@@ -288,7 +270,8 @@ absl::Status ServerImpl::StartGrpc() {
   if (absl::Status status = CheckPortIsFree(config_.listen, "listen"); !status.ok()) return status;
   grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort(config_.listen, *credentials, &port);
+  builder.AddListeningPort(config_.listen, tls_ == nullptr ? grpc::InsecureServerCredentials() : tls_->credentials(),
+                           &port);
   builder.SetMaxReceiveMessageSize(config_.limits.max_message_bytes);
   builder.SetMaxSendMessageSize(-1);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a taken port is an error
@@ -309,6 +292,7 @@ absl::Status ServerImpl::Start() {
   if (absl::Status status = CheckConfig(config_); !status.ok()) return status;
   if (absl::Status status = StartRegistry(); !status.ok()) return status;
   if (absl::Status status = StartAuth(); !status.ok()) return status;
+  if (absl::Status status = StartTls(); !status.ok()) return status;
   StartDispatcher();
   if (absl::Status status = StartGrpc(); !status.ok()) return status;
   if (absl::Status status = StartMetrics(); !status.ok()) return status;  // shows the address
@@ -350,6 +334,7 @@ void ServerImpl::Shutdown() {
   if (registry_ != nullptr) registry_->Stop();
   grpc_.reset();
   services_.clear();
+  tls_.reset();
   dispatcher_.reset();
   registry_.reset();
   tokens_.reset();

@@ -67,6 +67,7 @@ class LevelsCollectable : public prometheus::Collectable {
                {{"online", levels.workers_online}, {"offline", levels.workers_offline},
                 {"draining", levels.workers_draining}}),
         Devices(levels),
+        Expiry(levels.certificate_expiry),
     };
   }
 
@@ -84,6 +85,13 @@ class LevelsCollectable : public prometheus::Collectable {
       metric.label = {{"backend", key.first}, {"architecture", key.second}};
       metric.gauge.value = static_cast<double>(count);
     }
+    return family;
+  }
+  static prometheus::MetricFamily Expiry(int64_t seconds) {
+    prometheus::MetricFamily family{"samebits_tls_certificate_expiry_timestamp_seconds",
+                                    "End of validity of the TLS certificate in force, since the epoch; absent: no TLS.",
+                                    prometheus::MetricType::Gauge, {}};
+    if (seconds != 0) family.metric.emplace_back().gauge.value = static_cast<double>(seconds);
     return family;
   }
   static prometheus::MetricFamily Family(const char* name, const char* help, uint64_t value) {
@@ -141,6 +149,9 @@ Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {
   verifications_ = &BuildCounter().Name("samebits_verifications_total")
                         .Help("Verifications that ended with a result, by their agreement with the static verdicts.")
                         .Register(*registry_);
+  launches_ = &BuildCounter().Name("samebits_launches_total")
+                   .Help("Kernels launched by verifications, by backend and the canonical code with which they ended.")
+                   .Register(*registry_);
   job_duration_ = &BuildHistogram().Name("samebits_job_duration_seconds")
                        .Help("Time from the acceptance of a job to its end.").Register(*registry_)
                        .Add({}, Buckets{0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600});
@@ -165,6 +176,11 @@ void Metrics::CountRpc(Method method, int code, absl::Duration latency) {
   }
   counter->Increment();
   latency_[m]->Observe(absl::ToDoubleSeconds(latency));
+}
+
+void Metrics::CountLaunch(std::string_view backend, int code) {
+  if (code < 0 || code >= kCodes) code = 2;
+  launches_->Add({{"backend", std::string(backend)}, {"code", kCodeNames[code]}}).Increment();
 }
 
 void Metrics::CountCheck(std::string_view status, std::string_view reason_code) {

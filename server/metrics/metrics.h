@@ -51,6 +51,7 @@ struct Levels {
   uint64_t stored_kernels = 0, stored_text_bytes = 0, stored_signatures = 0, store_file_bytes = 0;
   uint64_t queued_tasks = 0, leased_tasks = 0, open_jobs = 0, finished_jobs = 0, reproducers = 0;
   double oldest_queued_seconds = 0;
+  int64_t certificate_expiry = 0;  // seconds since the epoch; 0: no TLS
   uint64_t workers_online = 0, workers_offline = 0, workers_draining = 0;
   std::map<std::pair<std::string, std::string>, uint64_t> devices;  // of online workers, by backend and architecture
 };
@@ -77,6 +78,8 @@ class Metrics {
   void ObserveJob(absl::Duration time);                                       // from acceptance to the end
   // Pairs certified as equal that wrote different bytes, and launches certified as fixed that did not repeat.
   void CountContradictions(size_t number) { contradictions_->Increment(static_cast<double>(number)); }
+  // How a kernel's launches on all inputs ended on a device of `backend`; `code` as CountRpc's.
+  void CountLaunch(std::string_view backend, int code);
   void CountVerification(std::string_view agreement) { Add(*verifications_, "agreement", agreement); }
 
   // `read` is called on each scrape, on the endpoint's thread, until the returned object goes.
@@ -105,6 +108,7 @@ class Metrics {
   Counters* jobs_;
   Counters* leases_;
   Counters* verifications_;
+  Counters* launches_;
   prometheus::Histogram* job_duration_;
   prometheus::Counter* contradictions_;
 };

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "samebits/v1/arch_profile_service.pb.h"
 #include "samebits/worker/v1/worker_sessions.pb.h"
+#include "server/registry/digest.h"
 
 namespace samebits::server {
 namespace {
 
-constexpr size_t kWorkersShown = 100, kDevicesShown = 64, kReasonsShown = 12;
+constexpr size_t kWorkersShown = 100, kDevicesShown = 64, kReasonsShown = 12, kProfilesShown = 20;
 constexpr int kJobsShown = 25, kReproducersShown = 10;
 
 const char* StateName(const storage::JobRecord& job) {
@@ -64,6 +67,23 @@ StatusData::Counts CountsOf(const prometheus::MetricFamily& family) {
   return counts;
 }
 
+void CollectProfiles(storage::ProfileStore& profiles, StatusData* out) {
+  auto stored = profiles.ListProfiles();
+  if (!stored.ok()) return;
+  out->profiles_stored = stored->size();
+  std::stable_sort(stored->begin(), stored->end(), [](const auto& a, const auto& b) { return a.create_time > b.create_time; });
+  stored->resize(std::min(stored->size(), kProfilesShown));
+  for (const storage::ProfileRecord& record : *stored) {
+    v1::ArchProfile about;
+    if (!about.ParseFromString(record.description)) continue;
+    const int64_t version = about.library_version();
+    out->profiles.push_back({DigestHex(record.digest), about.device(),
+                             absl::StrCat(about.library(), " ", version / 10'000, ".", version % 10'000 / 100, ".",
+                                          version % 100),
+                             about.shapes(), about.explained_shapes(), record.create_time});
+  }
+}
+
 uint64_t TotalOf(const prometheus::MetricFamily& family) {
   double total = 0;
   for (const prometheus::ClientMetric& metric : family.metric) total += metric.counter.value;
@@ -83,11 +103,13 @@ void CollectCounters(const Metrics& metrics, StatusData* out) {
 
 }  // namespace
 
-StatusData CollectStatus(Dispatcher& dispatcher, const Levels& levels, const Metrics& metrics) {
+StatusData CollectStatus(Dispatcher& dispatcher, storage::ProfileStore& profiles, const Levels& levels,
+                         const Metrics& metrics) {
   StatusData out;
   out.now = dispatcher.config().clock();
   CollectFleet(dispatcher, out.now, &out);
   CollectJobs(dispatcher, out.now, &out);
+  CollectProfiles(profiles, &out);
   CollectCounters(metrics, &out);
   out.workers_online = levels.workers_online;
   out.workers_offline = levels.workers_offline;

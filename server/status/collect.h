@@ -4,12 +4,14 @@
 #include "server/dispatch/dispatcher.h"
 #include "server/metrics/metrics.h"
 #include "server/status/status_page.h"
+#include "storage/profile_store.h"
 
 namespace samebits::server {
 
 // What the status page shows, but for address, signature version and uptime. Blocks on the stores; what they fail to
 // say is left empty.
-StatusData CollectStatus(Dispatcher& dispatcher, const Levels& levels, const Metrics& metrics);
+StatusData CollectStatus(Dispatcher& dispatcher, storage::ProfileStore& profiles, const Levels& levels,
+                         const Metrics& metrics);
 
 }  // namespace samebits::server
 

@@ -76,6 +76,10 @@ $FLEET
 <div class="numbers">$QUEUE_NUMBERS</div>
 $JOBS
 </section>
+<section id="profiles">
+<h2>Arch profiles</h2>
+$PROFILES
+</section>
 <div class="columns">
 <section id="verdicts">
 <h2>Verdicts <span class="dim">since the start</span></h2>
@@ -107,6 +111,10 @@ inline constexpr char kNobodyOnline[] = R"html(<p class="warn"><b>No worker is o
 
 inline constexpr char kNoJobs[] =
     R"html(<p class="dim">No jobs yet. <code>samebits verify</code> makes one; <code>samebits jobs</code> lists them.</p>)html";
+
+inline constexpr char kNoProfiles[] =
+    R"html(<p class="dim">None stored. <code>samebits profile build</code> studies the library of matrix products of a machine,
+<code>samebits profile import</code> stores the result here.</p>)html";
 
 inline constexpr char kNoVerdicts[] =
     R"html(<p class="dim">Nothing was compared since the start. <code>samebits compare a.ptx b.ptx</code> asks.</p>)html";

@@ -134,6 +134,21 @@ std::string Jobs(const StatusData& data) {
   return Table({"State", "Job", "By", "Priority", "Age"}, rows);
 }
 
+std::string Profiles(const StatusData& data) {
+  if (data.profiles_stored == 0) return kNoProfiles;
+  std::vector<std::vector<std::string>> rows;
+  for (const StatusData::Profile& profile : data.profiles)
+    rows.push_back({Escaped(profile.device), Escaped(profile.library),
+                    absl::StrCat(profile.explained, " of ", profile.shapes),
+                    absl::FormatTime("%Y-%m-%d", profile.time, absl::UTCTimeZone()),
+                    absl::StrCat("<code>archProfiles/", Escaped(profile.id), "</code>")});
+  std::string out = Table({"Device", "Library", "Shapes explained", "Stored", "Name"}, rows);
+  if (data.profiles_stored > data.profiles.size())
+    absl::StrAppend(&out, "<p class=\"dim\">and ", data.profiles_stored - data.profiles.size(),
+                    " more: <code>samebits profile list</code></p>");
+  return out;
+}
+
 void AppendCounts(const StatusData::Counts& counts, const char* head, std::string* out) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& [label, count] : counts)
@@ -219,6 +234,7 @@ std::string RenderStatusPage(const StatusData& data) {
             Number(data.leased_tasks, "tasks running") + Number(data.finished_jobs, "ended jobs kept") +
             NumberText(data.oldest_queued > absl::ZeroDuration() ? ShortDuration(data.oldest_queued) : "–", "longest wait")},
        {"JOBS", Jobs(data)},
+       {"PROFILES", Profiles(data)},
        {"VERDICTS", Verdicts(data)},
        {"STORE_NUMBERS", Number(data.kernels, "kernels") + Number(data.signatures, "signatures") +
                              NumberText(data.file_bytes == 0 ? "–" : Bytes(data.file_bytes), "on disk")},

@@ -1,7 +1,7 @@
 #ifndef SAMEBITS_SERVER_STATUS_STATUS_PAGE_H_
 #define SAMEBITS_SERVER_STATUS_STATUS_PAGE_H_
 
-// The page for people at the metrics port: fleet, queue, verdicts, alarms. HTML and CSS in one answer, no script.
+// The page for people at the metrics port: fleet, queue, verdicts, profiles, alarms. HTML and CSS in one answer, no script.
 
 #include <cstdint>
 #include <string>
@@ -28,6 +28,11 @@ struct StatusData {
     int32_t priority = 0;
     absl::Duration age;
   };
+  struct Profile {
+    std::string id, device, library;  // library: with its version
+    int64_t shapes = 0, explained = 0;
+    absl::Time time;
+  };
   struct Reproducer {
     std::string id, job;
     absl::Time time;
@@ -47,6 +52,8 @@ struct StatusData {
   // Since the start of the server.
   Counts verdicts, checks, unknown_reasons, verifications;
   uint64_t store_errors = 0, contradictions = 0;
+  std::vector<Profile> profiles;  // the latest first; at most as many as are shown
+  uint64_t profiles_stored = 0;
   uint64_t reproducers = 0;
   std::vector<Reproducer> latest_reproducers;
 };

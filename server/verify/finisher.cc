@@ -203,6 +203,9 @@ storage::JobEnd VerifyFinisher::Finish(const storage::JobRecord& job, const std:
   comparison.Classify();
   storage::JobEnd end;
   comparison.CompareWithVerdicts(&end);
+  for (const v1::DeviceVerification& device : response.devices())
+    for (const v1::LaunchOutcome& outcome : device.outcomes())
+      registry_.metrics().CountLaunch(device.device().backend(), outcome.error().code());
   registry_.metrics().CountVerification(VerifyKernelsResponse::Agreement_Name(response.agreement()));
   end.result = response.SerializeAsString();
   return end;

@@ -88,6 +88,7 @@ def main():
         samebits.verify()
         for expression, wanted in (('samebits_verdicts_total{verdict="EQUIVALENT"}', 1), ('samebits_workers{state="online"}', 1),
                                    ('samebits_verifications_total{agreement="CONSISTENT"}', 1),
+                                   ('samebits_launches_total{backend="cpu",code="OK"}', 2),
                                    ('samebits_jobs_total{event="succeeded"}', 1), ("samebits_verdict_contradictions_total", 0),
                                    ('sum(samebits_devices{backend="cpu"})', 1)):
             troubles += await_value(prometheus, expression, wanted)

@@ -15,6 +15,7 @@ import browser
 import fleet
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PROFILE = ROOT / "tests" / "device" / "records" / "gemm-h200-cublaslt-13.1.profile"
 SCREENS = {"desktop": (1280, 800), "phone": (360, 740)}
 WIDER = """[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > innerWidth + 0.5 &&
   getComputedStyle(e).position !== 'absolute' && !e.closest('thead')).map(e => e.outerHTML.slice(0, 120))"""
@@ -89,15 +90,16 @@ def main():
         try:
             page = Page(window, f"http://{samebits.metrics}/", options.shots)
             page.look("empty", "No worker has registered yet", f"samebits-worker --server {samebits.address}", "None.",
-                      "No jobs yet", absent=["No worker is online"])
+                      "No jobs yet", "None stored", absent=["No worker is online"])
             samebits.start_worker("node-1", "--allow-submitted-kernels", "--cpu-slots", "2")
             samebits.start_worker("a-node-with-a-rather-long-name.example.internal")
             samebits.ask("compare", *samebits.kernels, "--block", "32")
             samebits.verify()
             samebits.ask("fleet", "node-1", "--drain")
             samebits.verify("--no-wait")
+            samebits.ask("profile", "import", str(PROFILE))
             page.look("busy", "node-1", "online", "draining", "PTX interpreter", "runs no submitted kernels", "SUCCEEDED",
-                      "QUEUED", "EQUIVALENT", "CONSISTENT", absent=["No worker has registered yet"])
+                      "QUEUED", "EQUIVALENT", "CONSISTENT", "NVIDIA H200", "archProfiles/", absent=["No worker has registered yet"])
             add_alarm(pathlib.Path(scratch) / "data" / "samebits.db")
             page.look("alarm", "Hardware contradicts a certificate", "reproducers/0123456789abcdef0123456789abcdef-0",
                       absent=["None."])

@@ -888,6 +888,52 @@ TEST_F(TlsTest, RefusesAnExpiredCertificate) {
   EXPECT_FALSE(Try("ca.pem", "client").ok());
 }
 
+// Until the call ends as wanted, for at most some seconds.
+#define EXPECT_SOON(condition)                                                                   \
+  for (const absl::Time limit = absl::Now() + absl::Seconds(10); !(condition);) {                \
+    ASSERT_LT(absl::Now(), limit) << #condition;                                                 \
+    absl::SleepFor(absl::Milliseconds(50));                                                      \
+  }
+
+TEST_F(TlsTest, ANewCertificateCountsWithoutARestart) {
+  Start();
+  ASSERT_TRUE(Try("ca.pem", "").ok());
+  Sign("server", "other");  // the same key, another signer
+  EXPECT_SOON(Try("other.pem", "").ok());
+  EXPECT_FALSE(Try("ca.pem", "").ok());
+  Shell("openssl ecparam -name prime256v1 -genkey -noout -out server.key");  // no longer the certificate's
+  absl::SleepFor(absl::Milliseconds(2500));
+  EXPECT_TRUE(Try("other.pem", "").ok());
+  Write("server.pem", "-----BEGIN CERTIFICATE-----\n");
+  absl::SleepFor(absl::Milliseconds(2500));
+  EXPECT_TRUE(Try("other.pem", "").ok());
+  Shell("openssl req -new -key server.key -subj /CN=server -out server.csr");
+  Sign("server", "ca");
+  EXPECT_SOON(Try("ca.pem", "").ok());
+}
+
+TEST_F(TlsTest, NewSignersOfClientsCountWithoutARestart) {
+  config_.tls_client_ca = Path("clients.pem");
+  Shell("cp ca.pem clients.pem");
+  Start();
+  ASSERT_TRUE(Try("ca.pem", "client").ok());
+  ASSERT_FALSE(Try("ca.pem", "other").ok());
+  Shell("cp other.pem clients.pem");
+  EXPECT_SOON(Try("ca.pem", "other").ok());
+  EXPECT_FALSE(Try("ca.pem", "client").ok());
+}
+
+TEST_F(TlsTest, SaysWhichFileDoesNotFit) {
+  const auto refusal = [&] { return std::string(server::Server::Start(config_).status().message()); };
+  config_.tls_key = Path("other.key");
+  EXPECT_THAT(refusal(), HasSubstr("server.pem: is of another key"));
+  config_.tls_key = Path("ca.pem");
+  EXPECT_THAT(refusal(), HasSubstr("holds no private key"));
+  config_.tls_key = Path("server.key");
+  config_.tls_client_ca = Path("names");
+  EXPECT_THAT(refusal(), HasSubstr("names: holds no certificate"));
+}
+
 TEST_F(TlsTest, RefusesHalfAConfiguration) {
   config_.tls_key.clear();
   EXPECT_TRUE(absl::IsInvalidArgument(server::Server::Start(config_).status()));

@@ -31,6 +31,8 @@ StatusData Busy() {
   data.unknown_reasons = {{"STEP_LIMIT", 2}};
   data.verifications = {{"CONSISTENT", 9}};
   data.file_bytes = 5 << 20;
+  data.profiles = {{"0a1b", "NVIDIA <H200>", "cublasLt 13.1.0", 5000, 4994, absl::FromUnixSeconds(1'790'000'000)}};
+  data.profiles_stored = 3;
   return data;
 }
 
@@ -63,6 +65,8 @@ TEST(StatusPageTest, ShowsFleetQueueAndVerdicts) {
   ExpectWellFormed(page);
   EXPECT_THAT(page, AllOf(HasSubstr("<b>gpu-1</b>"), HasSubstr("H200"), HasSubstr("cuda/sm_90"), HasSubstr("12 min ago"),
                           HasSubstr("draining"), HasSubstr("runs no submitted kernels")));
+  EXPECT_THAT(page, AllOf(HasSubstr("NVIDIA &lt;H200&gt;"), HasSubstr("cublasLt 13.1.0"), HasSubstr("4994 of 5000"),
+                          HasSubstr("2026-09-21"), HasSubstr("archProfiles/0a1b"), HasSubstr("and 2 more")));
   EXPECT_THAT(page, AllOf(HasSubstr("abc"), HasSubstr("RUNNING"), HasSubstr("alice"), HasSubstr("2 d")));
   EXPECT_THAT(page, AllOf(HasSubstr("EQUIVALENT"), HasSubstr(">41<"), HasSubstr("STEP_LIMIT"), HasSubstr("5.0 MiB")));
   EXPECT_THAT(page, Not(HasSubstr("DIFFERENT")));  // none
@@ -75,7 +79,8 @@ TEST(StatusPageTest, AnEmptyFleetSaysWhatToDo) {
   const std::string page = RenderStatusPage(data);
   ExpectWellFormed(page);
   EXPECT_THAT(page, AllOf(HasSubstr("samebits-worker --server 10.1.2.3:7433 --allow-submitted-kernels"),
-                          HasSubstr("samebits verify a.ptx b.ptx --server 10.1.2.3:7433"), HasSubstr("No jobs yet")));
+                          HasSubstr("samebits verify a.ptx b.ptx --server 10.1.2.3:7433"), HasSubstr("No jobs yet"),
+                          HasSubstr("samebits profile import")));
   data.address = "0.0.0.0:7433";
   EXPECT_THAT(RenderStatusPage(data), HasSubstr("samebits-worker --server THIS-HOST:7433 --allow"));
   data.workers = {{"w", false, false, true, absl::Hours(3), {}}};
