@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-gemm::InvarianceRun Run(int64_t first, int64_t last, int bits) {
+gemm::InvarianceRun RunOf(int64_t first, int64_t last, int bits) {
   gemm::InvarianceRun run;
   run.first_m = first, run.last_m = last;
   run.known = bits >= 0, run.bits = bits;
@@ -40,8 +40,8 @@ std::vector<const Element*> Boxes(const Element& root, const std::string& classe
 }
 
 TEST(InvarianceFigureTest, DrawsABoxForEachRunInTheColourOfItsBits) {
-  const Element root = ParseXml(InvarianceFigure({{"model a, qkv", Report({Run(1, 16, 0), Run(17, 24, -1), Run(25, 8192, 1)}, 2)},
-                                                  {"", Report({Run(1, 8192, 0)}, 1)}}));
+  const Element root = ParseXml(InvarianceFigure({{"model a, qkv", Report({RunOf(1, 16, 0), RunOf(17, 24, -1), RunOf(25, 8192, 1)}, 2)},
+                                                  {"", Report({RunOf(1, 8192, 0)}, 1)}}));
   const auto first = Boxes(root, "box s0"), second = Boxes(root, "box s1"), unknown = Boxes(root, "box attention");
   ASSERT_EQ(first.size(), 2);
   ASSERT_EQ(second.size(), 1);
