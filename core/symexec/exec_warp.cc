@@ -39,14 +39,17 @@ bool Machine::ExecShfl(const Inst& in) {
   if (b.symbolic != 0 || c.symbolic != 0) return Unknown("SHUFFLE_ON_DATA", "shuffle whose lane depends on the block");
   if (in.Has(Mod::kSync)) {
     if (!AsInt(&m) || m.symbolic != 0) return Unknown("MEMBER_MASK", "member mask is not known");
+    const uint64_t* executing = space_.mask(exec_);
+    const int64_t* members_of = space_.array(m.array);
     for (int l = 0; l < space_.lanes(); ++l) {
-      if (!space_.Test(exec_, l)) continue;
-      const uint32_t members = static_cast<uint32_t>(space_.array(m.array)[l] + m.constant);
-      const int base = l & ~31;
+      const int base = l & ~31, count = std::min(32, space_.lanes() - base);
+      const uint32_t there = count == 32 ? ~uint32_t{0} : (uint32_t{1} << count) - 1;
+      const uint32_t together = static_cast<uint32_t>(executing[base >> 6] >> (base & 63));
+      if ((together >> (l & 31) & 1) == 0) continue;
+      const uint32_t members = static_cast<uint32_t>(members_of[l] + m.constant);
       if ((members >> (l & 31) & 1) == 0) return Unknown("MEMBER_MASK", "a lane is not in the member mask that it names");
-      for (int i = 0; i < 32 && base + i < space_.lanes(); ++i)
-        if (members >> i & 1 && !space_.Test(exec_, base + i))
-          return Unknown("MEMBER_MASK", "lanes named in the member mask do not execute the instruction together");
+      if ((members & there & ~together) != 0)
+        return Unknown("MEMBER_MASK", "lanes named in the member mask do not execute the instruction together");
     }
   }
   std::vector<uint16_t> source(space_.lanes());

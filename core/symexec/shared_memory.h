@@ -56,7 +56,7 @@ struct AsyncGroups {
   }
 };
 
-// A scalar in little room: most have one anchor at most.
+// A scalar in little room: most have two anchors at most.
 class StoredScalar {
  public:
   StoredScalar() = default;
@@ -79,7 +79,7 @@ class StoredScalar {
 
  private:
   expr::NodeId node_ = 0;
-  absl::InlinedVector<expr::Anchor, 1> anchors_;
+  absl::InlinedVector<expr::Anchor, 2> anchors_;
 };
 
 class SharedMemory {
