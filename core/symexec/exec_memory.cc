@@ -294,11 +294,7 @@ bool Machine::SharedRead(const std::vector<int64_t>& addresses, uint32_t bytes, 
     }
   }
   if (in_memory) {
-    Lanes copied;
-    const auto interned = space_.InternArray(tile_offsets_.data());
-    copied.nodes = first->node();
-    copied.anchors.assign(1, {interned.id, first->anchor(0).symbolic, interned.constant});
-    *out = Value::Bits(std::move(copied), static_cast<int>(bytes) * 8);
+    *out = Value::Bits(MemoryLanes(*first, 0), static_cast<int>(bytes) * 8);
     return true;
   }
   return FromWord(ops_.Pack(lanes), static_cast<int>(bytes) * 8, out);

@@ -159,6 +159,15 @@ bool Machine::ContinuesMemory(const StoredScalar& value, const StoredScalar** me
   return nodes_[value.node()].fn == Fn::kLeaf;
 }
 
+// What all lanes have of the memory that `first` is of, at tile_offsets_. `likely`: see LaneSpace::InternArray.
+Lanes Machine::MemoryLanes(const StoredScalar& first, ArrayId likely) {
+  const auto interned = space_.InternArray(tile_offsets_.data(), likely);
+  Lanes out;
+  out.nodes = first.node();
+  out.anchors.push_back({interned.id, first.anchor(0).symbolic, interned.constant});
+  return out;
+}
+
 // Element k of the row of each lane, which stands in memory of one buffer: offsets are all that differs. False where it
 // does not. `likely`: array of the offsets, if they are as they were before.
 bool Machine::MemoryColumn(const std::vector<TileRow>& rows, int k, int bytes, ArrayId likely, Lanes* out) {
@@ -182,9 +191,7 @@ bool Machine::MemoryColumn(const std::vector<TileRow>& rows, int k, int bytes, A
     if (chunk.value == nullptr || !ContinuesMemory(*chunk.value, &first)) return false;
     tile_offsets_[l] = chunk.value->anchor(0).offset + chunk.offset + piece * static_cast<uint32_t>(bytes);
   }
-  const auto interned = space_.InternArray(tile_offsets_.data(), likely);
-  out->nodes = first->node();
-  out->anchors.assign(1, {interned.id, first->anchor(0).symbolic, interned.constant});
+  *out = MemoryLanes(*first, likely);
   return true;
 }
 

@@ -363,6 +363,7 @@ class Machine {
                        const std::vector<Lanes>& columns);
   bool ReadTile(const Value& descriptor, bool transposed, const WgmmaForm& form, int warpgroup, int rows, SharedTile* out);
   bool TileForm(const std::vector<const SharedTile*>& tiles, bool rows, const WgmmaForm& form, TileMemo::Form* out);
+  Lanes MemoryLanes(const StoredScalar& first, ArrayId likely);
   bool ContinuesMemory(const StoredScalar& value, const StoredScalar** memory) const;
   bool MemoryColumn(const std::vector<TileRow>& rows, int k, int bytes, ArrayId likely, Lanes* out);
   bool TileColumn(const std::vector<TileRow>& rows, int k, int bits, Lanes* out);
