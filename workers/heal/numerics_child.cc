@@ -97,12 +97,8 @@ int Run(const std::string& device, const std::string& path) {
   bytes.clear();
   const absl::StatusOr<v1::NumericsResult> result =
       lease.numerics().request().has_instruction_mix() ? CountInstructions(lease) : Compute(device, path, lease);
-  if (!result.ok()) {
-    SendError(result.status());
-  } else {
-    Send(Frame::kResult, result->SerializeAsString());
-    Send(Frame::kEnd, "");
-  }
+  if (result.ok()) SendResult(result->SerializeAsString());
+  else SendError(result.status());
   if (!device.starts_with("cpu")) _exit(0);  // the driver's teardown may hang after a fault
   return 0;
 }

@@ -85,13 +85,7 @@ int Run(const std::string& device) {
   Leased lease;
   if (!ReadRequest(&bytes) || !lease.ParseFromString(bytes)) return 2;
   bytes.clear();
-  const absl::StatusOr<std::string> text = Compute(device, lease);
-  if (!text.ok()) {
-    SendError(text.status());
-  } else {
-    Send(Frame::kResult, *text);
-    Send(Frame::kEnd, "");
-  }
+  SendResult(Compute(device, lease));
   if (!device.starts_with("cpu")) _exit(0);  // the driver's teardown may hang after a fault
   return 0;
 }

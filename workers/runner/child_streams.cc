@@ -50,6 +50,12 @@ void SendError(const absl::Status& status) {
   Send(Frame::kError, message.SerializeAsString());
 }
 
+void SendResult(const absl::StatusOr<std::string>& result) {
+  if (!result.ok()) return SendError(result.status());
+  Send(Frame::kResult, *result);
+  Send(Frame::kEnd, "");
+}
+
 void ConfineWithTools(uint64_t memory_bytes) {
   Confine(/*is_cpu=*/false, memory_bytes);
   Limit(RLIMIT_AS, memory_bytes);

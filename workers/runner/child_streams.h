@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "workers/runner/frames.h"
 
 namespace samebits::workers {
@@ -17,6 +18,8 @@ bool ReadRequest(std::string* out);
 // Frames to the parent; where it is gone the process ends. Not thread-safe.
 void Send(Frame kind, const std::string& body);
 void SendError(const absl::Status& status);
+// The result of a task that has one, or its error.
+void SendResult(const absl::StatusOr<std::string>& result);
 
 // What a task's process may not do; it dies with its parent. The CUDA driver maps far more address space than it uses,
 // and keeps files.
