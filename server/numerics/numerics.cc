@@ -9,7 +9,7 @@
 #include "proto/convert/numerics/instruction_mix.h"
 #include "proto/convert/numerics/numerics.h"
 #include "samebits/worker/v1/worker_sessions.pb.h"
-#include "server/registry/digest.h"
+#include "server/jobs/job_request.h"
 #include "server/registry/errors.h"
 #include "server/verify/verify.h"
 
@@ -21,8 +21,6 @@ using v1::NumericsRequest;
 constexpr char kSynthetic[] = "synthetic";
 constexpr char kMixPrefix[] = "instruction-mix:", kAnyDevice[] = "any";  // no model has such a name
 constexpr absl::Duration kDefaultTimeout = absl::Hours(24), kLongestTimeout = absl::Hours(24 * 30);
-constexpr int kMostPriority = 100;
-constexpr size_t kLongestName = 256;
 
 // "FIELD: why" as the service says it.
 absl::Status AsInvalidField(const absl::Status& status) {
@@ -56,14 +54,6 @@ absl::Status CheckScalars(const v1::NumericsRun& run) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<absl::Duration> TimeoutOf(const v1::NumericsRun& run) {
-  if (!run.has_timeout()) return kDefaultTimeout;
-  const absl::Duration timeout = absl::Seconds(run.timeout().seconds()) + absl::Nanoseconds(run.timeout().nanos());
-  if (timeout <= absl::ZeroDuration() || timeout > kLongestTimeout)
-    return InvalidField("run.timeout", "must be positive and at most 30 days");
-  return timeout;
-}
-
 absl::Status NoDevice(const std::string& target, const std::string& why) {
   return WithDetail(absl::FailedPreconditionError(why), "NO_DEVICE", {{"target", target}});
 }
@@ -71,13 +61,9 @@ absl::Status NoDevice(const std::string& target, const std::string& why) {
 // All that any device of a worker can be asked for by.
 std::vector<std::string> Offered(const std::vector<storage::WorkerRecord>& workers) {
   std::vector<std::string> offered;
-  for (const storage::WorkerRecord& worker : workers) {
-    worker::v1::CreateWorkerSessionRequest about;
-    if (!about.ParseFromString(worker.description)) continue;
-    about.set_worker(worker.id);
-    for (const v1::Device& device : about.devices())
-      for (std::string& target : NumericsTargetsOf(about, device)) offered.push_back(std::move(target));
-  }
+  ForEachDevice(workers, [&](const worker::v1::CreateWorkerSessionRequest& worker, const v1::Device& device) {
+    for (std::string& target : NumericsTargetsOf(worker, device)) offered.push_back(std::move(target));
+  });
   return offered;
 }
 
@@ -182,18 +168,14 @@ absl::StatusOr<Submission> MakeNumericsSubmission(const NumericsRequest& request
   const v1::NumericsRun& run = *proto::RunOf(request);
   for (const absl::Status& status : {CheckScalars(run), CheckModel(request)})
     if (!status.ok()) return status;
-  const absl::StatusOr<absl::Duration> timeout = TimeoutOf(run);
+  absl::StatusOr<absl::Duration> timeout = kDefaultTimeout;
+  if (run.has_timeout()) timeout = TimeoutOf(run.timeout(), kLongestTimeout, "30 days", "run.timeout");
   if (!timeout.ok()) return timeout.status();
   absl::StatusOr<std::string> target = ChooseTarget(request, workers);
   if (!target.ok()) return target.status();
-  Submission submission;
-  submission.kind = proto::MethodOf(request);
-  submission.request_id = run.request_id();
   NumericsRequest anonymous = request;
   proto::MutableRunOf(&anonymous)->clear_request_id();
-  submission.request_digest = ContentDigest(anonymous.SerializeAsString());
-  submission.priority = run.priority();
-  submission.timeout = *timeout;
+  Submission submission = NewSubmission(std::string(proto::MethodOf(request)), run.request_id(), anonymous, run.priority(), *timeout);
   submission.spec = request.SerializeAsString();
   submission.targets = {*std::move(target)};
   return submission;

@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "samebits/v1/arch_profile.pb.h"
 #include "samebits/worker/v1/worker_sessions.pb.h"
+#include "server/jobs/job_request.h"
 #include "server/registry/digest.h"
 #include "server/registry/errors.h"
 #include "server/verify/verify.h"
@@ -17,9 +18,8 @@ namespace {
 using v1::ReconstructArchProfileRequest;
 
 constexpr absl::Duration kDefaultTimeout = absl::Hours(24), kLongestTimeout = absl::Hours(24 * 30);
-constexpr int kMostPriority = 100, kMostKinds = 64;
+constexpr int kMostKinds = 64;
 constexpr int64_t kMostShapes = 100'000, kMostM = 65'536, kMostWorkspace = int64_t{1} << 40;
-constexpr size_t kLongestName = 256;
 constexpr char kCollection[] = "archProfiles/";
 
 void Fill(const gemm::ArchProfile& p, size_t size, v1::ArchProfile* out) {
@@ -76,24 +76,12 @@ absl::Status CheckRequest(const ReconstructArchProfileRequest& request) {
   return CheckKinds(request);
 }
 
-absl::StatusOr<absl::Duration> TimeoutOf(const ReconstructArchProfileRequest& request) {
-  if (!request.has_timeout()) return kDefaultTimeout;
-  const absl::Duration timeout = absl::Seconds(request.timeout().seconds()) + absl::Nanoseconds(request.timeout().nanos());
-  if (timeout <= absl::ZeroDuration() || timeout > kLongestTimeout)
-    return InvalidField("timeout", "must be positive and at most 30 days");
-  return timeout;
-}
-
 absl::StatusOr<std::string> ChooseTarget(const ReconstructArchProfileRequest& request,
                                          const std::vector<storage::WorkerRecord>& workers) {
   std::vector<std::string> offered;
-  for (const storage::WorkerRecord& worker : workers) {
-    worker::v1::CreateWorkerSessionRequest about;
-    if (!about.ParseFromString(worker.description)) continue;
-    about.set_worker(worker.id);
-    for (const v1::Device& device : about.devices())
-      for (std::string& target : ReconstructionTargetsOf(about, device)) offered.push_back(std::move(target));
-  }
+  ForEachDevice(workers, [&](const worker::v1::CreateWorkerSessionRequest& worker, const v1::Device& device) {
+    for (std::string& target : ReconstructionTargetsOf(worker, device)) offered.push_back(std::move(target));
+  });
   std::vector<std::string> wanted = {request.device()};
   if (request.device().empty()) wanted = {"cuda", "cpu"};
   for (const std::string& device : wanted) {
@@ -187,7 +175,8 @@ absl::StatusOr<Submission> MakeReconstructionSubmission(const ReconstructArchPro
                                                         const std::vector<storage::WorkerRecord>& workers,
                                                         storage::ProfileStore& profiles) {
   if (absl::Status status = CheckRequest(request); !status.ok()) return status;
-  const absl::StatusOr<absl::Duration> timeout = TimeoutOf(request);
+  absl::StatusOr<absl::Duration> timeout = kDefaultTimeout;
+  if (request.has_timeout()) timeout = TimeoutOf(request.timeout(), kLongestTimeout, "30 days", "timeout");
   if (!timeout.ok()) return timeout.status();
   absl::StatusOr<std::string> target = ChooseTarget(request, workers);
   if (!target.ok()) return target.status();
@@ -196,14 +185,9 @@ absl::StatusOr<Submission> MakeReconstructionSubmission(const ReconstructArchPro
   worker::v1::ProfileTask task;
   *task.mutable_request() = request;
   task.set_rules(*std::move(rules));
-  Submission submission;
-  submission.kind = kReconstructKind;
-  submission.request_id = request.request_id();
   ReconstructArchProfileRequest anonymous = request;
   anonymous.clear_request_id();
-  submission.request_digest = ContentDigest(anonymous.SerializeAsString());
-  submission.priority = request.priority();
-  submission.timeout = *timeout;
+  Submission submission = NewSubmission(kReconstructKind, request.request_id(), anonymous, request.priority(), *timeout);
   submission.spec = task.SerializeAsString();
   submission.targets = {*std::move(target)};
   return submission;

@@ -14,6 +14,7 @@
 #include "server/registry/errors.h"
 #include "server/rpc/operation_messages.h"
 #include "server/rpc/reply_reactor.h"
+#include "server/rpc/submit_job.h"
 
 namespace samebits::server {
 namespace {
@@ -78,20 +79,9 @@ class ArchProfileService : public v1::ArchProfileService::CallbackService {
   ServerUnaryReactor* ReconstructArchProfile(CallbackServerContext* context,
                                              const v1::ReconstructArchProfileRequest* request,
                                              v1::Operation* response) override {
-    return RunOnPool(rpc_, Method::kReconstructArchProfile, context,
-                     [this, request, response](const Identity& identity) -> absl::Status {
-      const auto workers = rpc_.dispatcher->ListWorkers();
-      if (!workers.ok()) return workers.status();
-      absl::StatusOr<Submission> submission = MakeReconstructionSubmission(*request, *workers, store_);
-      if (!submission.ok()) return submission.status();
-      submission->principal = identity.principal;
-      const absl::StatusOr<storage::JobRecord> record = rpc_.dispatcher->Submit(*submission);
-      if (!record.ok()) return record.status();
-      const absl::StatusOr<JobView> view = rpc_.dispatcher->Get(record->id);
-      if (!view.ok()) return view.status();
-      ToMessage(*view, response);
-      return absl::OkStatus();
-    }, [response] { return response->name(); });
+    return SubmitJob(rpc_, Method::kReconstructArchProfile, context, [this, request](const std::vector<storage::WorkerRecord>& workers) {
+      return MakeReconstructionSubmission(*request, workers, store_);
+    }, response);
   }
 
   ServerUnaryReactor* GetArchProfile(CallbackServerContext* context, const v1::GetArchProfileRequest* request,

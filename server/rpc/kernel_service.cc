@@ -8,6 +8,7 @@
 #include "server/rpc/operation_messages.h"
 #include "server/rpc/partition_reactor.h"
 #include "server/rpc/reply_reactor.h"
+#include "server/rpc/submit_job.h"
 
 namespace samebits::server {
 namespace {
@@ -96,21 +97,9 @@ class KernelServiceImpl : public v1::KernelService::CallbackService {
 
   ServerUnaryReactor* VerifyKernels(CallbackServerContext* context, const v1::VerifyKernelsRequest* request,
                                     v1::Operation* response) override {
-    return RunOnPool(jobs_, Method::kVerifyKernels, context,
-                     [this, request, response](const Identity& identity) -> absl::Status {
-      Dispatcher& dispatcher = *jobs_.dispatcher;
-      const auto workers = dispatcher.ListWorkers();
-      if (!workers.ok()) return workers.status();
-      absl::StatusOr<Submission> submission = MakeVerifySubmission(*request, *workers, jobs_.verify_limits, registry_);
-      if (!submission.ok()) return submission.status();
-      submission->principal = identity.principal;
-      const absl::StatusOr<storage::JobRecord> job = dispatcher.Submit(*submission);
-      if (!job.ok()) return job.status();
-      const absl::StatusOr<JobView> view = dispatcher.Get(job->id);
-      if (!view.ok()) return view.status();
-      ToMessage(*view, response);
-      return absl::OkStatus();
-    }, [response] { return response->name(); });
+    return SubmitJob(jobs_, Method::kVerifyKernels, context, [this, request](const std::vector<storage::WorkerRecord>& workers) {
+      return MakeVerifySubmission(*request, workers, jobs_.verify_limits, registry_);
+    }, response);
   }
 
   grpc::ServerBidiReactor<v1::PartitionKernelsRequest, v1::PartitionKernelsResponse>* PartitionKernels(

@@ -9,6 +9,7 @@
 #include "server/rpc/job_services.h"
 #include "server/rpc/operation_messages.h"
 #include "server/rpc/reply_reactor.h"
+#include "server/rpc/submit_job.h"
 
 namespace samebits::server {
 namespace {
@@ -73,21 +74,11 @@ class NumericsService : public v1::NumericsService::CallbackService {
   template <typename Request>
   ServerUnaryReactor* Submit(Method method, CallbackServerContext* context, const Request& request,
                              Request* (NumericsRequest::*place)(), Operation* response) {
-    return RunOnPool(rpc_, method, context, [this, &request, place, response](const Identity& identity) -> absl::Status {
+    return SubmitJob(rpc_, method, context, [&request, place](const std::vector<storage::WorkerRecord>& workers) {
       NumericsRequest job;
       *(job.*place)() = request;
-      const auto workers = rpc_.dispatcher->ListWorkers();
-      if (!workers.ok()) return workers.status();
-      absl::StatusOr<Submission> submission = MakeNumericsSubmission(job, *workers);
-      if (!submission.ok()) return submission.status();
-      submission->principal = identity.principal;
-      const absl::StatusOr<storage::JobRecord> record = rpc_.dispatcher->Submit(*submission);
-      if (!record.ok()) return record.status();
-      const absl::StatusOr<JobView> view = rpc_.dispatcher->Get(record->id);
-      if (!view.ok()) return view.status();
-      ToMessage(*view, response);
-      return absl::OkStatus();
-    }, [response] { return response->name(); });
+      return MakeNumericsSubmission(job, workers);
+    }, response);
   }
 
   const JobRpc rpc_;

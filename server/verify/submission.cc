@@ -6,7 +6,7 @@
 #include "core/inputs/inputs.h"
 #include "samebits/v1/verification.pb.h"
 #include "samebits/worker/v1/worker_sessions.pb.h"
-#include "server/registry/digest.h"
+#include "server/jobs/job_request.h"
 #include "server/registry/errors.h"
 #include "server/verify/blocking.h"
 #include "server/verify/verify.h"
@@ -20,8 +20,7 @@ using v1::VerifyKernelsRequest;
 constexpr const char* kDefaultDistributions[] = {"uniform", "normal", "wide", "cancelling", "special"};
 constexpr char kDefaultSeed[] = "samebits";
 constexpr uint64_t kDefaultWords = 1 << 18;  // 1 MiB
-constexpr int kDefaultRuns = 2, kMostPriority = 100;
-constexpr size_t kLongestName = 256;
+constexpr int kDefaultRuns = 2;
 constexpr absl::Duration kLongestTimeout = absl::Hours(24 * 7);
 
 absl::Status CheckRange(std::string_view field, int64_t value, int64_t low, int64_t high) {
@@ -183,11 +182,9 @@ absl::Status Completion::Distributions() {
 // Targets of the devices that may run submitted kernels, one list a device, the device's own name last.
 std::vector<std::vector<std::string>> OfferedTargets(const std::vector<storage::WorkerRecord>& workers) {
   std::vector<std::vector<std::string>> offered;
-  for (const storage::WorkerRecord& worker : workers) {
-    worker::v1::CreateWorkerSessionRequest about;
-    if (!about.ParseFromString(worker.description) || !about.runs_submitted_kernels()) continue;
-    for (const v1::Device& device : about.devices()) offered.push_back(TargetsOf(worker.id, device));
-  }
+  ForEachDevice(workers, [&](const worker::v1::CreateWorkerSessionRequest& worker, const v1::Device& device) {
+    if (worker.runs_submitted_kernels()) offered.push_back(TargetsOf(worker.worker(), device));
+  });
   return offered;
 }
 
@@ -216,15 +213,6 @@ absl::StatusOr<std::vector<std::string>> ChooseTargets(const VerifyKernelsReques
   return chosen;
 }
 
-absl::StatusOr<absl::Duration> TimeoutOf(const VerifyKernelsRequest& request) {
-  if (!request.has_timeout()) return Submission().timeout;
-  const absl::Duration timeout =
-      absl::Seconds(request.timeout().seconds()) + absl::Nanoseconds(request.timeout().nanos());
-  if (timeout <= absl::ZeroDuration() || timeout > kLongestTimeout)
-    return InvalidField("timeout", "must be positive and at most a week");
-  return timeout;
-}
-
 }  // namespace
 
 std::vector<std::string> TargetsOf(const std::string& worker, const v1::Device& device) {
@@ -241,16 +229,12 @@ absl::StatusOr<Submission> MakeVerifySubmission(const VerifyKernelsRequest& requ
   if (!complete.ok()) return complete.status();
   absl::StatusOr<std::vector<std::string>> targets = ChooseTargets(*complete, workers, limits);
   if (!targets.ok()) return targets.status();
-  const absl::StatusOr<absl::Duration> timeout = TimeoutOf(request);
+  absl::StatusOr<absl::Duration> timeout = Submission().timeout;
+  if (request.has_timeout()) timeout = TimeoutOf(request.timeout(), kLongestTimeout, "a week", "timeout");
   if (!timeout.ok()) return timeout.status();
-  Submission submission;
-  submission.kind = kVerifyKind;
-  submission.request_id = request.request_id();
   VerifyKernelsRequest anonymous = request;
   anonymous.clear_request_id();
-  submission.request_digest = ContentDigest(anonymous.SerializeAsString());
-  submission.priority = request.priority();
-  submission.timeout = *timeout;
+  Submission submission = NewSubmission(kVerifyKind, request.request_id(), anonymous, request.priority(), *timeout);
   submission.spec = complete->SerializeAsString();
   submission.targets = *std::move(targets);
   return submission;

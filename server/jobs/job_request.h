@@ -1,0 +1,49 @@
+#ifndef SAMEBITS_SERVER_JOBS_JOB_REQUEST_H_
+#define SAMEBITS_SERVER_JOBS_JOB_REQUEST_H_
+
+// What all requests for jobs have in common, whatever the job does.
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/dispatch/dispatcher.h"
+#include "storage/fleet_store.h"
+
+namespace google::protobuf {
+class Duration;
+class MessageLite;
+}  // namespace google::protobuf
+namespace samebits::v1 {
+class Device;
+}  // namespace samebits::v1
+namespace samebits::worker::v1 {
+class CreateWorkerSessionRequest;
+}  // namespace samebits::worker::v1
+
+namespace samebits::server {
+
+inline constexpr int kMostPriority = 100;     // and -100 the least
+inline constexpr size_t kLongestName = 256;   // bytes of a request's id and of other names
+
+// INVALID_FIELD where it is not positive or more than `longest`, which the error calls `longest_text`.
+absl::StatusOr<absl::Duration> TimeoutOf(const google::protobuf::Duration& stated, absl::Duration longest,
+                                         std::string_view longest_text, std::string_view field);
+
+// Calls `use` with each device of each worker and with what that worker said of itself, its id included. Workers whose
+// description cannot be read are left out.
+void ForEachDevice(const std::vector<storage::WorkerRecord>& workers,
+                   const std::function<void(const worker::v1::CreateWorkerSessionRequest&, const v1::Device&)>& use);
+
+// A submission but for its principal, spec and targets. `anonymous`: the request without its id, which tells equal
+// requests.
+Submission NewSubmission(std::string kind, std::string request_id, const google::protobuf::MessageLite& anonymous,
+                         int32_t priority, absl::Duration timeout);
+
+}  // namespace samebits::server
+
+#endif  // SAMEBITS_SERVER_JOBS_JOB_REQUEST_H_
