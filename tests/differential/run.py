@@ -23,13 +23,9 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 
-try:
-    import numpy  # noqa: F401
-except ImportError:
-    print("needs numpy (Debian: python3-numpy)")
-    sys.exit(77)  # skipped
+import numpy_or_skip  # noqa: F401
 
 import differential
 import record

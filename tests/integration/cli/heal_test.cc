@@ -10,7 +10,6 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <thread>
 
@@ -23,11 +22,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
-
-std::vector<std::string> Joined(std::vector<std::string> words, const std::vector<std::string>& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
 
 std::vector<std::string> Job(const std::string& name, const std::vector<std::string>& more = {}) {
   return Joined({"heal", name, "--model", "synthetic:tiny:7", "--synthetic-prompts", "4x12:3", "--max-new-tokens", "6",
@@ -47,13 +41,6 @@ const std::string& Undisturbed() {
   static const auto& found = *new Outcome(RunSamebits(LongJob({"--local"})));
   EXPECT_EQ(found.exit_code, 0) << found.err;
   return found.out;
-}
-
-std::string ReadAll(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream content;
-  content << in.rdbuf();
-  return content.str();
 }
 
 void Pause() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }

@@ -4,9 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <thread>
 
@@ -20,22 +18,10 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
-std::vector<std::string> Joined(std::vector<std::string> words, const std::vector<std::string>& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 std::vector<std::string> Build(const std::vector<std::string>& more, const char* shapes = "96") {
   return Joined({"profile", "build", "--library", "simulated", "--kinds", "f16,f16,f32,f16;bf16,bf16,f32,f32:NT", "--shapes", shapes,
                  "--most-k", "1500", "--no-models", "--seed", "5", "--quiet"},
                 more);
-}
-
-std::string ReadAll(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream content;
-  content << in.rdbuf();
-  return content.str();
 }
 
 class ProfileTest : public ::testing::Test {

@@ -19,13 +19,6 @@ namespace {
 constexpr char kBinary[] = SAMEBITS_BINARY_DIR "/bin/samebits";
 constexpr char kWorker[] = SAMEBITS_BINARY_DIR "/bin/samebits-worker";
 
-std::string ReadAll(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream content;
-  content << file.rdbuf();
-  return content.str();
-}
-
 // Starts the program with its streams on files of `folder`: in, out, err.
 pid_t Spawn(const std::vector<std::string>& arguments, const std::string& folder, const char* binary = kBinary) {
   const pid_t pid = fork();
@@ -59,6 +52,18 @@ std::string After(const std::string& text, const std::string& mark) {
 }
 
 }  // namespace
+
+std::vector<std::string> Joined(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream content;
+  content << file.rdbuf();
+  return content.str();
+}
 
 Outcome RunSamebits(const std::vector<std::string>& arguments, const std::string& input) {
   const Folder folder;

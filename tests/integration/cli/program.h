@@ -18,6 +18,12 @@ struct Outcome {
 // Runs `samebits ARGUMENTS` to its end with `input` as standard input, in an environment without SAMEBITS_*.
 Outcome RunSamebits(const std::vector<std::string>& arguments, const std::string& input = "");
 
+// `words`, then `more`.
+std::vector<std::string> Joined(std::vector<std::string> words, const std::vector<std::string>& more);
+
+// A file's content; empty where there is none.
+std::string ReadAll(const std::string& path);
+
 // A temporary folder, removed with the object.
 class Folder {
  public:
