@@ -8,7 +8,6 @@ two fifths of the shapes are done, starts another one, and waits. The stored pro
 in one process, but for the lines that name device and driver. With --out writes a record. Exit status 1 if not.
 """
 import argparse
-import datetime
 import json
 import os
 import pathlib
@@ -21,6 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 
 from local_service import free_port
+from record import environment
 
 KINDS = "bf16,bf16,f32,bf16;f16,f16,f32,f32:NT;e4m3,e4m3,f32,bf16"
 SIMULATED_KINDS = "bf16,bf16,f32,bf16;f16,f16,f32,f32:NT"
@@ -105,7 +105,7 @@ def main():
     parser.add_argument("--most-k", type=int, default=30000)
     parser.add_argument("--bin", type=pathlib.Path, default=HERE.parents[1] / "build/release/bin")
     parser.add_argument("--out", type=pathlib.Path)
-    parser.add_argument("--commit", default="unknown")
+    parser.add_argument("--commit", default="")
     options = parser.parse_args()
     options.bin = options.bin.resolve()
     with tempfile.TemporaryDirectory() as name:
@@ -120,9 +120,11 @@ def main():
         run(options, *study(options), "--out", folder / "local.txt")
         seen["seconds in one process, undisturbed"] = round(time.time() - begin, 1)
         seen["same profile"] = comparable(stored) == comparable((folder / "local.txt").read_text())
-    record = {"what": "an arch profile by a job whose worker is killed, against one process", "command": " ".join(sys.argv),
-              "commit": options.commit, "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
-              "threads": os.cpu_count(), **seen}
+    profile = seen.pop("profile")
+    record = {"what": "an arch profile by a job whose worker is killed, against one process",
+              **environment(profile["device"], "", options.commit), "figures": {**seen, "threads": os.cpu_count(),
+                                                                                "explained": int(profile["explained_shapes"])}}
+    record["versions"][profile["library"]] = profile["library_version"]
     print(json.dumps(record, indent=1))
     if options.out:
         options.out.write_text(json.dumps(record, indent=1) + "\n")
