@@ -39,7 +39,15 @@ std::string DeviceText(const v1::Device& device) {
   std::string text = absl::StrCat(OneLine(device.name()), " (", OneLine(device.backend()));
   if (!device.architecture().empty()) absl::StrAppend(&text, ", ", OneLine(device.architecture()));
   if (!device.driver_version().empty()) absl::StrAppend(&text, ", driver ", OneLine(device.driver_version()));
+  if (!device.assembler().empty()) absl::StrAppend(&text, ", assembled by ", OneLine(device.assembler()));
   return text + ")";
+}
+
+// "driver 580.159.04, cublaslt 13.1.0"; empty where the device has none.
+std::string LibrariesText(const v1::Device& device) {
+  return absl::StrJoin(device.libraries(), ", ", [](std::string* out, const v1::Device::Library& library) {
+    absl::StrAppend(out, OneLine(library.name()), " ", OneLine(library.version()));
+  });
 }
 
 std::string TimeText(const google::protobuf::Timestamp& time) {
@@ -185,7 +193,10 @@ std::string HumanWorker(const v1::Worker& worker, const Layout& layout) {
   for (const v1::Device& device : worker.devices()) {
     absl::StrAppend(&out, "    ", device.index(), "  ", DeviceText(device));
     if (device.multiprocessors() != 0) absl::StrAppend(&out, ", ", device.multiprocessors(), " SMs");
-    absl::StrAppend(&out, ", ", device.memory_bytes() >> 30, " GiB", device.ecc() ? ", ECC" : "", "\n");
+    absl::StrAppend(&out, ", ", device.memory_bytes() >> 30, " GiB");
+    if (device.clock_megahertz() != 0) absl::StrAppend(&out, ", ", device.clock_megahertz(), " MHz");
+    absl::StrAppend(&out, device.ecc() ? ", ECC" : "", "\n");
+    if (!device.libraries().empty()) absl::StrAppend(&out, "       ", layout.style.Dim(LibrariesText(device)), "\n");
   }
   return out;
 }

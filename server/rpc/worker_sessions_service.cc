@@ -18,7 +18,8 @@ using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
 
 constexpr size_t kLongestId = 64;
-constexpr int kMostDevices = 256, kMostReports = 1024, kMostModels = 32, kMostSources = 16, kMostGemmLibraries = 16;
+constexpr int kMostDevices = 256, kMostReports = 1024, kMostModels = 32, kMostSources = 16, kMostGemmLibraries = 16,
+              kMostLibraries = 32;
 constexpr size_t kMostUnitBytes = 4 << 20;
 
 bool IsWorkerId(const std::string& id) {
@@ -89,6 +90,9 @@ class WorkerSessionsService : public wire::WorkerSessions::CallbackService {
         return BadWorkerId();
       if (request->devices_size() > kMostDevices)
         return LimitExceeded("max_worker_devices", kMostDevices, static_cast<uint64_t>(request->devices_size()));
+      for (const samebits::v1::Device& device : request->devices())
+        if (device.libraries_size() > kMostLibraries)
+          return LimitExceeded("max_device_libraries", kMostLibraries, static_cast<uint64_t>(device.libraries_size()));
       if (request->models_size() > kMostModels)
         return LimitExceeded("max_worker_models", kMostModels, static_cast<uint64_t>(request->models_size()));
       if (request->instruction_sources_size() > kMostSources)

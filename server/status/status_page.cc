@@ -93,6 +93,8 @@ std::string Devices(const StatusData::Worker& worker) {
     if (!out.empty()) out += "<br>";
     absl::StrAppend(&out, device.index, ": ", Escaped(device.name), " <span class=\"dim\">", Escaped(device.backend));
     if (!device.architecture.empty()) absl::StrAppend(&out, "/", Escaped(device.architecture));
+    if (!device.assembler.empty()) absl::StrAppend(&out, ", assembled by ", Escaped(device.assembler));
+    if (!device.libraries.empty()) absl::StrAppend(&out, "<br>", Escaped(device.libraries));
     out += "</span>";
   }
   if (!worker.runs_submitted_kernels)

@@ -16,6 +16,7 @@ struct StatusData {
   struct Device {
     uint32_t index = 0;
     std::string name, backend, architecture;
+    std::string libraries, assembler;  // "driver 580.159.04, cublaslt 13.1.0"; "ptxas V12.8.93"; empty: not told
   };
   struct Worker {
     std::string id;

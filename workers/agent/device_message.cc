@@ -15,6 +15,12 @@ void SetDevice(const DeviceInfo& info, v1::Device* out) {
   out->set_uuid(info.uuid);
   out->set_clock_megahertz(info.clock_megahertz);
   out->set_ecc(info.ecc);
+  for (const LibraryVersion& library : info.libraries) {
+    v1::Device::Library* message = out->add_libraries();
+    proto::SetText(library.name, message->mutable_name());
+    proto::SetText(library.version, message->mutable_version());
+  }
+  proto::SetText(info.assembler, out->mutable_assembler());
 }
 
 }  // namespace samebits::workers

@@ -8,7 +8,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -30,9 +32,10 @@ namespace samebits::workers {
 namespace {
 
 constexpr size_t kMostModels = 32;
+constexpr absl::Duration kAssemblerVersionTime = absl::Seconds(20);
 
 constexpr char kHelp[] =
-    R"(Example:
+    R"help(Example:
   samebits-worker --server 127.0.0.1:7433 --allow-submitted-kernels
 
 Takes tasks from the server until SIGINT or SIGTERM. Devices: the CPU (an interpreter of PTX, which refuses what it
@@ -41,7 +44,10 @@ cannot compute to the bit), and the GPUs that the NVIDIA driver shows. Kernels t
 run no foreign code; they may use synthetic models, those that --model names, and the disassemblers that are on PATH
 (samebits heal instruction-mix --server). Nor do studies of libraries of matrix products (samebits profile build --server),
 which may use those that this machine has:
-  samebits-worker --model smollm2=/models/smollm2)";
+  samebits-worker --model smollm2=/models/smollm2
+Kernels run as the driver's assembler makes them, unless --ptxas names the one whose code is to be verified; reports say
+which. Triton's own:
+  --ptxas "$(python3 -c 'import triton, os; print(os.path.dirname(triton.__file__) + "/backends/nvidia/bin/ptxas")')")help";
 
 struct Options {
   std::string server = "127.0.0.1:7433", id, tls_ca, tls_cert, tls_key, token_file, enrolment_file;
@@ -50,6 +56,7 @@ struct Options {
   bool token_over_plaintext = false, no_cpu = false, no_cuda = false, allow_submitted_kernels = false;
   int cpu_sm = 0, cpu_slots = 1;
   double launch_seconds = 60;
+  std::string ptxas;
   uint64_t task_memory_mib = 4096;
 };
 
@@ -81,6 +88,8 @@ void AddOptions(CLI::App* app, Options* o) {
   app->add_flag("--no-profiles", o->no_profiles, "Take no studies of libraries of matrix products");
   app->add_flag("--no-cpu", o->no_cpu, "Leave out the CPU");
   app->add_flag("--no-cuda", o->no_cuda, "Leave out NVIDIA GPUs");
+  app->add_option("--ptxas", o->ptxas, "Assemble kernels for NVIDIA GPUs with this ptxas, as production does, and not with the driver")
+      ->type_name("FILE");
   app->add_option("--cpu-sm", o->cpu_sm, "Architecture whose matrix units the CPU computes; default: each text's own")
       ->check(CLI::Range(50, 200).description(""))->type_name("N");
   app->add_option("--cpu-slots", o->cpu_slots, "Tasks at a time on the CPU")->check(CLI::Range(1, 64).description(""))
@@ -95,15 +104,34 @@ std::vector<DeviceHandle> Devices(const Options& options) {
   std::vector<DeviceHandle> devices;
   for (int i = 0; !options.no_cpu && i < options.cpu_slots; ++i) {
     const auto index = static_cast<uint32_t>(devices.size());
-    devices.push_back({MakeCpuExecutor({options.cpu_sm}, index)->device(), absl::StrCat("cpu:", options.cpu_sm)});
+    devices.push_back({MakeCpuExecutor({options.cpu_sm}, index)->device(), absl::StrCat("cpu:", options.cpu_sm), ""});
   }
   if (options.no_cuda) return devices;
   const auto found = ListCudaDevices(static_cast<uint32_t>(devices.size()));
   if (!found.ok() && !absl::IsNotFound(found.status()))
     std::fprintf(stderr, "samebits-worker: no CUDA devices: %s\n", std::string(found.status().message()).c_str());
   if (!found.ok()) return devices;
-  for (size_t i = 0; i < found->size(); ++i) devices.push_back({(*found)[i], absl::StrCat("cuda:", i)});
+  for (size_t i = 0; i < found->size(); ++i) devices.push_back({(*found)[i], absl::StrCat("cuda:", i), ""});
   return devices;
+}
+
+// Has the GPUs' kernels assembled by the program of --ptxas.
+absl::Status UseAssembler(const Options& options, std::vector<DeviceHandle>* devices) {
+  if (options.ptxas.empty()) return absl::OkStatus();
+  char path[PATH_MAX];
+  if (realpath(options.ptxas.c_str(), path) == nullptr)
+    return absl::InvalidArgumentError(absl::StrCat("--ptxas ", options.ptxas, ": ", std::strerror(errno)));
+  const absl::StatusOr<std::string> version =
+      AssemblerVersion({path, options.task_memory_mib << 20, kAssemblerVersionTime});
+  if (!version.ok()) return absl::InvalidArgumentError(absl::StrCat("--ptxas: ", version.status().message()));
+  bool has_gpu = false;
+  for (DeviceHandle& device : *devices) {
+    if (device.info.backend != "cuda") continue;
+    has_gpu = true;
+    device.assembler = path;
+    device.info.assembler = *version;
+  }
+  return has_gpu ? absl::OkStatus() : absl::InvalidArgumentError("--ptxas: this worker has no NVIDIA GPU");
 }
 
 absl::StatusOr<std::map<std::string, std::string>> ModelsOf(const Options& options) {
@@ -197,6 +225,7 @@ int Work(const Options& options) {
   absl::StatusOr<std::map<std::string, std::string>> models = ModelsOf(options);
   if (!models.ok()) return Fail(models.status());
   config.models = *std::move(models);
+  if (const absl::Status status = UseAssembler(options, &config.devices); !status.ok()) return Fail(status);
   if (config.devices.empty()) return Fail(absl::InvalidArgumentError("no device to work with"));
   const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = Connect(options, &config);
   if (!channel.ok()) return Fail(channel.status());

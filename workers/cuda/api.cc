@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "workers/loading/shared_library.h"
+#include "workers/loading/cuda_libraries.h"
 
 namespace samebits::workers {
 #define SAMEBITS_FIND(api, library, function)                                          \
@@ -14,12 +14,11 @@ namespace samebits::workers {
   if (api->function == nullptr) missing = #function;
 
 absl::StatusOr<std::shared_ptr<const CudaApi>> CudaApi::Load() {
-  const absl::StatusOr<void*> cuda = OpenSharedLibrary("SAMEBITS_CUDART", {"libcudart.so.13", "libcudart.so.12", "libcudart.so"});
+  const absl::StatusOr<void*> cuda = OpenCudaRuntime();
   if (!cuda.ok()) return cuda.status();
-  const absl::StatusOr<void*> blas =
-      OpenSharedLibrary("SAMEBITS_CUBLASLT", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"});
+  const absl::StatusOr<void*> blas = OpenCublasLt();
   if (!blas.ok()) return blas.status();
-  const absl::StatusOr<void*> driver = OpenSharedLibrary("SAMEBITS_CUDA_DRIVER", {"libcuda.so.1"});
+  const absl::StatusOr<void*> driver = OpenCudaDriver();
   if (!driver.ok()) return driver.status();
   auto api = std::make_shared<CudaApi>();
   const char* missing = nullptr;
@@ -53,8 +52,7 @@ absl::Status CudaApi::Blas(cublasStatus_t status, const char* what) {
 }
 
 absl::StatusOr<std::shared_ptr<const NvrtcApi>> NvrtcApi::Load() {
-  const absl::StatusOr<void*> library = OpenSharedLibrary("SAMEBITS_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so",
-                                                                               "/usr/local/cuda/lib/libnvrtc.so"});
+  const absl::StatusOr<void*> library = OpenNvrtc();
   if (!library.ok()) return library.status();
   auto api = std::make_shared<NvrtcApi>();
   const char* missing = nullptr;

@@ -1,13 +1,13 @@
 #include "workers/cuda/cublas_api.h"
 
 #include "workers/cuda/return_if.h"
+#include "workers/loading/cuda_libraries.h"
 #include "workers/loading/shared_library.h"
 
 namespace samebits::workers {
 
 absl::StatusOr<std::shared_ptr<const CublasApi>> CublasApi::Load() {
-  const absl::StatusOr<void*> library =
-      OpenSharedLibrary("SAMEBITS_CUBLAS", {"libcublas.so.13", "libcublas.so.12", "libcublas.so"});
+  const absl::StatusOr<void*> library = OpenCublas();
   if (!library.ok()) return library.status();
   auto api = std::make_shared<CublasApi>();
   FunctionFinder finder(*library);

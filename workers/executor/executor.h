@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/checker/checker.h"
+#include "workers/loading/shared_library.h"
 
 namespace samebits::workers {
 
@@ -24,6 +25,8 @@ struct DeviceInfo {
   std::string driver_version, uuid;
   uint32_t clock_megahertz = 0;
   bool ecc = false;
+  std::vector<LibraryVersion> libraries;  // of the backend, that this machine has
+  std::string assembler;                  // makes machine code of texts: "ptxas V12.8.93"; empty: the driver, or none is needed
 };
 
 // A kernel and how it is launched; arguments that are pointers are indices of buffers.

@@ -11,6 +11,10 @@
 
 namespace samebits::workers {
 
+struct LibraryVersion {
+  std::string name, version;
+};
+
 // The library that the environment's `variable` names, else the first of `names` that the loader finds. It stays open.
 // UNAVAILABLE, with what the loader said, where there is none. Thread-safe as long as nothing changes the environment.
 absl::StatusOr<void*> OpenSharedLibrary(const char* variable, std::vector<const char*> names);

@@ -1,6 +1,7 @@
 #include "workers/runner/child.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -125,9 +126,10 @@ absl::Status Run::Drain(Process& process, bool* open) {
 
 absl::Status Run::OneProcess() {
   Process process;
-  absl::Status status =
-      process.Start(limits_.program, {kChildCommand, ChildArgument(device_), absl::StrCat(result_.outcomes_size()),
-                                      absl::StrCat(limits_.memory_bytes)});
+  std::vector<std::string> arguments = {kChildCommand, ChildArgument(device_), absl::StrCat(result_.outcomes_size()),
+                                        absl::StrCat(limits_.memory_bytes)};
+  if (!device_.assembler.empty()) arguments.push_back(device_.assembler);
+  absl::Status status = process.Start(limits_.program, arguments);
   if (!status.ok()) return status;
   buffer_.clear();
   ended_ = false;

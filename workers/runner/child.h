@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "workers/executor/cuda/assembler.h"
 #include "workers/executor/executor.h"
 
 namespace samebits::v1 {
@@ -28,12 +29,13 @@ namespace samebits::workers {
 struct DeviceHandle {
   DeviceInfo info;
   std::string argument;
+  std::string assembler;  // path of the ptxas that assembles texts in place of the driver; empty: none
 };
 
 struct ChildLimits {
   std::string program;                              // that calls ChildMain; empty: this one
   absl::Duration launch_timeout = absl::Seconds(60);  // wall time of one launch on all inputs
-  uint64_t memory_bytes = 4ull << 30;               // address space of a child on the CPU
+  uint64_t memory_bytes = 4ull << 30;               // address space of a child on the CPU, and of an assembler
 };
 
 // Runs all launches of the request, in as many processes as it takes: a launch that ends its process, or is over a
@@ -49,12 +51,13 @@ absl::StatusOr<worker::v1::VerifyTaskResult> RunInChildren(const DeviceHandle& d
 // The first argument by which a program knows that it is a child.
 inline constexpr char kChildCommand[] = "run-task";
 
-// The child: device, number of the first launch and memory limit as arguments, the request on standard input, frames on
+// The child: device, number of the first launch, memory limit and, if any, assembler as arguments, the request on standard input, frames on
 // standard output. Returns the exit code.
 int ChildMain(int argc, char** argv);
 
 // The same with another way to open a device from the argument that names it.
-using OpenExecutor = std::function<absl::StatusOr<std::unique_ptr<Executor>>(const std::string& device)>;
+using OpenExecutor =
+    std::function<absl::StatusOr<std::unique_ptr<Executor>>(const std::string& device, const AssemblerOptions& assembler)>;
 int ChildMain(int argc, char** argv, const OpenExecutor& open);
 
 }  // namespace samebits::workers

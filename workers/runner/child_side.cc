@@ -18,7 +18,7 @@
 namespace samebits::workers {
 namespace {
 
-absl::StatusOr<std::unique_ptr<Executor>> Open(const std::string& device) {
+absl::StatusOr<std::unique_ptr<Executor>> Open(const std::string& device, const AssemblerOptions& assembler) {
   const size_t colon = device.find(':'), slash = std::min(device.find('/'), device.size());
   int number = 0;
   if (colon > slash || !absl::SimpleAtoi(device.substr(colon + 1, slash - colon - 1), &number))
@@ -27,14 +27,14 @@ absl::StatusOr<std::unique_ptr<Executor>> Open(const std::string& device) {
   if (backend == "cpu") return MakeCpuExecutor({number}, 0);
   DeviceInfo info;
   if (slash < device.size()) info.uuid = device.substr(slash + 1);
-  return MakeCudaExecutor(number, info);
+  return MakeCudaExecutor(number, info, assembler);
 }
 
-int Run(const std::string& device, int first, const OpenExecutor& open) {
+int Run(const std::string& device, const AssemblerOptions& assembler, int first, const OpenExecutor& open) {
   std::string bytes;
   v1::VerifyKernelsRequest request;
   if (!ReadRequest(&bytes) || !request.ParseFromString(bytes)) return 2;
-  absl::StatusOr<std::unique_ptr<Executor>> executor = open(device);
+  absl::StatusOr<std::unique_ptr<Executor>> executor = open(device, assembler);
   if (!executor.ok()) {
     SendError(executor.status());
     return 0;
@@ -56,12 +56,15 @@ int ChildMain(int argc, char** argv) { return ChildMain(argc, argv, Open); }
 
 int ChildMain(int argc, char** argv, const OpenExecutor& open) {
   int first = 0;
-  uint64_t memory_bytes = 0;
-  if (argc != 5 || !absl::SimpleAtoi(argv[3], &first) || !absl::SimpleAtoi(argv[4], &memory_bytes)) return 2;
+  AssemblerOptions assembler;
+  const bool has_numbers = (argc == 5 || argc == 6) && absl::SimpleAtoi(argv[3], &first) &&
+                           absl::SimpleAtoi(argv[4], &assembler.memory_bytes);
+  if (!has_numbers) return 2;
+  if (argc == 6) assembler.program = argv[5];
   const std::string device = argv[2];
-  Confine(device.starts_with("cpu:"), memory_bytes);
+  Confine(device.starts_with("cpu:"), assembler.memory_bytes);
   try {
-    return Run(device, first, open);
+    return Run(device, assembler, first, open);
   } catch (const std::bad_alloc&) {
     return 3;
   }

@@ -36,7 +36,7 @@ class FaultyExecutor : public Executor {
 
 int main(int argc, char** argv) {
   using namespace samebits::workers;
-  return ChildMain(argc, argv, [](const std::string&) -> absl::StatusOr<std::unique_ptr<Executor>> {
+  return ChildMain(argc, argv, [](const std::string&, const AssemblerOptions&) -> absl::StatusOr<std::unique_ptr<Executor>> {
     return std::make_unique<FaultyExecutor>();
   });
 }

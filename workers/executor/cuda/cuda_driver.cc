@@ -1,8 +1,8 @@
 #include "workers/executor/cuda/cuda_driver.h"
 
-#include <dlfcn.h>
-
 #include "absl/strings/str_cat.h"
+#include "workers/loading/cuda_libraries.h"
+#include "workers/loading/shared_library.h"
 
 namespace samebits::workers {
 namespace {
@@ -47,13 +47,10 @@ absl::StatusCode CodeOf(CudaDriver::Result result) {
 
 absl::StatusOr<std::shared_ptr<const CudaDriver>> CudaDriver::Load() {
   std::shared_ptr<CudaDriver> driver(new CudaDriver());
-  driver->library_ = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (driver->library_ == nullptr) return absl::NotFoundError("no NVIDIA driver: libcuda.so.1 is not there");
-  std::string missing;
-  const auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(driver->library_, name));
-    if (function == nullptr) missing = name;
-  };
+  const absl::StatusOr<void*> library = OpenCudaDriver();
+  if (!library.ok()) return absl::NotFoundError(absl::StrCat("no NVIDIA driver: ", library.status().message()));
+  FunctionFinder finder(*library);
+  const auto find = [&](auto& function, const char* name) { finder.Find(name, &function); };
   find(driver->init, "cuInit");
   find(driver->driver_version, "cuDriverGetVersion");
   find(driver->device_count, "cuDeviceGetCount");
@@ -77,13 +74,10 @@ absl::StatusOr<std::shared_ptr<const CudaDriver>> CudaDriver::Load() {
   find(driver->launch, "cuLaunchKernel");
   find(driver->synchronize, "cuCtxSynchronize");
   find(driver->error_name, "cuGetErrorName");
-  if (!missing.empty()) return absl::UnavailableError(absl::StrCat("the NVIDIA driver lacks ", missing));
+  if (const absl::Status found = finder.status(); !found.ok())
+    return absl::UnavailableError(absl::StrCat("the NVIDIA driver is too old: ", found.message()));
   if (absl::Status status = driver->ToStatus(driver->init(0), "cuInit"); !status.ok()) return status;
   return std::shared_ptr<const CudaDriver>(std::move(driver));
-}
-
-CudaDriver::~CudaDriver() {
-  if (library_ != nullptr) dlclose(library_);
 }
 
 absl::Status CudaDriver::ToStatus(Result result, const char* call) const {

@@ -10,15 +10,14 @@
 
 namespace samebits::workers {
 
-// The calls of the CUDA driver API that the executor needs, found at run time in libcuda.so.1 (CUDA Driver API
-// reference; names without their version suffix). Thread-safe as the driver is.
+// The calls of the CUDA driver API that the executor needs, found at run time in libcuda.so.1, which stays open (CUDA
+// Driver API reference; names without their version suffix). Thread-safe as the driver is.
 class CudaDriver {
  public:
   using Result = int;  // CUresult; 0: success
 
   // NOT_FOUND without a driver, UNAVAILABLE where it lacks a call or does not start.
   static absl::StatusOr<std::shared_ptr<const CudaDriver>> Load();
-  ~CudaDriver();
 
   Result (*init)(unsigned) = nullptr;
   Result (*driver_version)(int*) = nullptr;
@@ -51,7 +50,6 @@ class CudaDriver {
 
  private:
   CudaDriver() = default;
-  void* library_ = nullptr;
 };
 
 }  // namespace samebits::workers

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/isa/ptx/parser.h"
 #include "workers/executor/cuda/cuda_driver.h"
+#include "workers/loading/cuda_libraries.h"
 
 namespace samebits::workers {
 namespace {
@@ -22,6 +23,10 @@ constexpr int kMaxDynamicShared = 8, kErrorLog = 5, kErrorLogBytes = 6;
 int Attribute(const CudaDriver& driver, int attribute, int device) {
   int value = 0;
   return driver.device_attribute(&value, attribute, device) == 0 ? value : 0;
+}
+
+std::string Architecture(const CudaDriver& driver, int device) {
+  return absl::StrCat("sm_", Attribute(driver, kMajor, device), Attribute(driver, kMinor, device));
 }
 
 std::string Uuid(const CudaDriver& driver, int device) {
@@ -96,8 +101,9 @@ class Arena {
 
 class CudaExecutor : public Executor {
  public:
-  CudaExecutor(std::shared_ptr<const CudaDriver> driver, int device, DeviceInfo info)
-      : driver_(std::move(driver)), device_(device), info_(std::move(info)), arena_(*driver_) {}
+  CudaExecutor(std::shared_ptr<const CudaDriver> driver, int device, DeviceInfo info, AssemblerOptions assembler)
+      : driver_(std::move(driver)), device_(device), info_(std::move(info)), assembler_(std::move(assembler)),
+        arena_(*driver_) {}
   ~CudaExecutor() override {
     if (module_ != nullptr) driver_->unload_module(module_);
   }
@@ -107,18 +113,26 @@ class CudaExecutor : public Executor {
   absl::Status Run(uint32_t variant, Buffers* buffers) override;
 
  private:
+  // `image`: a text, or machine code.
+  absl::Status Load(const std::string& image);
+
   const std::shared_ptr<const CudaDriver> driver_;
   const int device_;
   const DeviceInfo info_;
+  const AssemblerOptions assembler_;
   Arena arena_;
   void* module_ = nullptr;
   void* function_ = nullptr;
   const KernelLaunch* launch_ = nullptr;
 };
 
-// Name of the entry, and whether the launch has its number of arguments: the driver reads one pointer for each
-// parameter, whatever it is given.
-absl::StatusOr<std::string> CheckEntry(const KernelLaunch& launch) {
+struct Entry {
+  std::string name, target;
+};
+
+// The entry and its text's target, and whether the launch has its number of arguments: the driver reads one pointer for
+// each parameter, whatever it is given.
+absl::StatusOr<Entry> CheckEntry(const KernelLaunch& launch) {
   const absl::StatusOr<isa::Module> module = isa::ptx::Parse(launch.text);
   if (!module.ok()) return module.status();
   const uint32_t entry = module->FindEntry(launch.entry);
@@ -133,24 +147,35 @@ absl::StatusOr<std::string> CheckEntry(const KernelLaunch& launch) {
     if (!argument.buffer && argument.bytes.size() < module->symbols[parameters[i]].size)
       return absl::InvalidArgumentError(absl::StrCat("argument ", i, " is shorter than its parameter"));
   }
-  return std::string(module->functions[entry].name);
+  return Entry{std::string(module->functions[entry].name), std::string(module->target)};
 }
 
-absl::Status CudaExecutor::Prepare(const KernelLaunch& launch) {
-  launch_ = nullptr;
-  const absl::StatusOr<std::string> entry = CheckEntry(launch);
-  if (!entry.ok()) return entry.status();
+absl::Status CudaExecutor::Load(const std::string& image) {
   if (module_ != nullptr) driver_->unload_module(std::exchange(module_, nullptr));
   std::string log(8192, '\0');
   int options[] = {kErrorLog, kErrorLogBytes};
   void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
-  absl::Status status =
-      driver_->ToStatus(driver_->load_module(&module_, launch.text.c_str(), 2, options, values), "cuModuleLoadDataEx");
-  if (!status.ok()) {
-    module_ = nullptr;
-    return absl::Status(status.code(), absl::StrCat(status.message(), ": ", log.c_str()));
+  const absl::Status status =
+      driver_->ToStatus(driver_->load_module(&module_, image.c_str(), 2, options, values), "cuModuleLoadDataEx");
+  if (status.ok()) return status;
+  module_ = nullptr;
+  return absl::Status(status.code(), absl::StrCat(status.message(), ": ", log.c_str()));
+}
+
+absl::Status CudaExecutor::Prepare(const KernelLaunch& launch) {
+  launch_ = nullptr;
+  const absl::StatusOr<Entry> entry = CheckEntry(launch);
+  if (!entry.ok()) return entry.status();
+  std::string code;
+  if (!assembler_.program.empty()) {
+    absl::StatusOr<std::string> assembled =
+        Assemble(assembler_, launch.text, AssembledArchitecture(entry->target, info_.architecture));
+    if (!assembled.ok()) return assembled.status();
+    code = *std::move(assembled);
   }
-  status = driver_->ToStatus(driver_->get_function(&function_, module_, entry->c_str()), "cuModuleGetFunction");
+  absl::Status status = Load(code.empty() ? launch.text : code);
+  if (!status.ok()) return status;
+  status = driver_->ToStatus(driver_->get_function(&function_, module_, entry->name.c_str()), "cuModuleGetFunction");
   if (status.ok() && launch.shared_bytes > kDefaultDynamicShared)
     status = driver_->ToStatus(
         driver_->set_function_attribute(function_, kMaxDynamicShared, static_cast<int>(launch.shared_bytes)),
@@ -192,6 +217,7 @@ absl::StatusOr<std::vector<DeviceInfo>> ListCudaDevices(uint32_t first) {
   if (absl::Status status = driver.ToStatus(driver.device_count(&count), "cuDeviceGetCount"); !status.ok())
     return status;
   driver.driver_version(&version);
+  const std::vector<LibraryVersion> libraries = CudaLibraryVersions();
   std::vector<DeviceInfo> devices;
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     int device = 0;
@@ -204,18 +230,20 @@ absl::StatusOr<std::vector<DeviceInfo>> ListCudaDevices(uint32_t first) {
     info.backend = "cuda";
     info.index = first + static_cast<uint32_t>(ordinal);
     info.name = name;
-    info.architecture = absl::StrCat("sm_", Attribute(driver, kMajor, device), Attribute(driver, kMinor, device));
+    info.architecture = Architecture(driver, device);
     info.multiprocessors = static_cast<uint32_t>(Attribute(driver, kMultiprocessors, device));
     info.memory_bytes = memory;
     info.driver_version = absl::StrCat(version / 1000, ".", version % 1000 / 10);
     info.uuid = Uuid(driver, device);
     info.clock_megahertz = static_cast<uint32_t>(Attribute(driver, kClockKilohertz, device) / 1000);
     info.ecc = Attribute(driver, kEcc, device) != 0;
+    info.libraries = libraries;
   }
   return devices;
 }
 
-absl::StatusOr<std::unique_ptr<Executor>> MakeCudaExecutor(int ordinal, const DeviceInfo& info) {
+absl::StatusOr<std::unique_ptr<Executor>> MakeCudaExecutor(int ordinal, const DeviceInfo& info,
+                                                          const AssemblerOptions& assembler) {
   absl::StatusOr<std::shared_ptr<const CudaDriver>> driver = CudaDriver::Load();
   if (!driver.ok()) return driver.status();
   int device = 0;
@@ -228,7 +256,9 @@ absl::StatusOr<std::unique_ptr<Executor>> MakeCudaExecutor(int ordinal, const De
   if (absl::Status status = d.ToStatus(d.retain_context(&context, device), "cuDevicePrimaryCtxRetain"); !status.ok())
     return status;
   if (absl::Status status = d.ToStatus(d.set_context(context), "cuCtxSetCurrent"); !status.ok()) return status;
-  return std::make_unique<CudaExecutor>(*std::move(driver), device, info);
+  DeviceInfo opened = info;
+  opened.architecture = Architecture(d, device);
+  return std::make_unique<CudaExecutor>(*std::move(driver), device, std::move(opened), assembler);
 }
 
 }  // namespace samebits::workers

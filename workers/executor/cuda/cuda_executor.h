@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "workers/executor/cuda/assembler.h"
 #include "workers/executor/executor.h"
 
 namespace samebits::workers {
@@ -16,10 +17,11 @@ namespace samebits::workers {
 absl::StatusOr<std::vector<DeviceInfo>> ListCudaDevices(uint32_t first);
 
 // The driver's device `ordinal` by its primary context; UNAVAILABLE where that is not the one of `info`'s uuid (empty:
-// any). Texts are assembled by the driver for the device. Each buffer
+// any). Texts are assembled for the device by the driver or, where its program is named, by `assembler`. Each buffer
 // lies between guard zones of 64 KiB; a launch that changes one ends in OUT_OF_RANGE. After a fault the context is
 // lost: every later call fails, and the process should end.
-absl::StatusOr<std::unique_ptr<Executor>> MakeCudaExecutor(int ordinal, const DeviceInfo& info);
+absl::StatusOr<std::unique_ptr<Executor>> MakeCudaExecutor(int ordinal, const DeviceInfo& info,
+                                                          const AssemblerOptions& assembler = {});
 
 }  // namespace samebits::workers
 
