@@ -60,12 +60,26 @@ class Daemon:
         return self.process.wait(timeout=60)
 
 
+class Accepted:
+    """What the server has said that it keeps: jobs by request (verifications, numerics), and files by name."""
+
+    def __init__(self):
+        self.verifications, self.numerics, self.kernels, self.profiles = {}, {}, {}, {}
+
+    def jobs(self):
+        return {**self.verifications, **self.numerics}
+
+    def snapshot(self):
+        """Names: of jobs, kernels, profiles."""
+        return list(self.jobs().values()), list(self.kernels), list(self.profiles)
+
+
 class Load:
-    """Clients that submit jobs and store kernels until stopped, each until it is accepted."""
+    """Clients that submit jobs and store kernels and profiles until stopped, each until it is accepted."""
 
     def __init__(self, ask, folder, pause, clients):
         self.ask, self.folder, self.pause = ask, folder, pause
-        self.accepted, self.kernels, self.repeated, self.trouble = {}, {}, collections.Counter(), None
+        self.accepted, self.repeated, self.trouble = Accepted(), collections.Counter(), None
         self.stopping = False
         self.pair = []
         for i, operands in enumerate(("%f1, %f2", "%f2, %f1")):
@@ -79,7 +93,7 @@ class Load:
         while True:
             done = self.ask(*words)
             if done.returncode == 0:
-                return json.loads(done.stdout)
+                return done.stdout
             code = json.loads(done.stdout or "{}").get("error", {}).get("code", "")
             # A full disk and a full queue pass; other errors of input would be ours.
             if done.returncode != 4 and code != "RESOURCE_EXHAUSTED":
@@ -89,15 +103,27 @@ class Load:
 
     def _submit(self, number):
         request = f"request-{number}"
-        self.accepted[request] = self._until_accepted(
+        self.accepted.verifications[request] = json.loads(self._until_accepted(
             "verify", *self.pair, "--block", "32", "--grid", "1", "--arg", "x=ptr:x", "--arg", "o=ptr:o", "--buffer",
             "x=f32:32:in", "--buffer", "o=f32:32:out", "--device", "cpu", "--distribution", "normal", "--no-wait",
-            "--request-id", request)["name"]
+            "--request-id", request))["name"]
+
+    def _decompose(self, number):
+        request = f"numerics-{number}"
+        self.accepted.numerics[request] = json.loads(self._until_accepted(
+            "heal", "decompose", "--model", "synthetic:tiny:7", "--synthetic-prompts", "1x4", "--device", "cpu", "--no-wait",
+            "--request-id", request))["name"]
+
+    def _import(self, number):
+        path = self.folder / f"{number}.profile"
+        path.write_text(f"samebits-profile/1\ndevice made up {number}\narch 90 132\nlibrary simulated\nversion 1\n"
+                        "driver none\nworkspace 33554432\n")
+        self.accepted.profiles[self._until_accepted("profile", "import", str(path)).split()[0]] = path
 
     def _register(self, number):
         path = self.folder / f"kernel-{number}.ptx"
         path.write_text(add_kernel(constant=0x3F800002 + number))
-        self.kernels[self._until_accepted("register", str(path))["name"]] = path
+        self.accepted.kernels[json.loads(self._until_accepted("register", str(path)))["name"]] = path
 
     def _run(self, numbers):
         try:
@@ -107,6 +133,10 @@ class Load:
                 self._submit(number)
                 if number % 3 == 0:
                     self._register(number)
+                if number % 4 == 0:
+                    self._import(number)
+                if number % 8 == 0:
+                    self._decompose(number)
                 time.sleep(self.pause)
         except Exception as error:  # the main thread reports it
             self.trouble = str(error)
@@ -302,13 +332,13 @@ class Run:
     def point(self, kind):
         dead = getattr(self.faults, kind)()
         self.done[kind] += 1
-        accepted, kernels = list(self.load.accepted.values()), list(self.load.kernels)
+        accepted = self.load.accepted.snapshot()
         if dead:
-            self.note(kind, self.history.check_files(self.disk.folder, self.scratch / "copy", accepted, kernels))
+            self.note(kind, self.history.check_files(self.disk.folder, self.scratch / "copy", *accepted))
             self.server.start()
             self.note(kind, self.fsck(self.scratch / "copy" / "samebits.db"))
         else:
-            self.note(kind, self.history.check_live(self.database, accepted, kernels))
+            self.note(kind, self.history.check_live(self.database, *accepted))
             self.note(kind, self.fsck(self.database))
         for daemon in [self.server, *self.workers]:
             if daemon.process.poll() is not None:
@@ -316,7 +346,7 @@ class Run:
         if self.load.trouble:
             self.note(kind, [self.load.trouble])
         if sum(self.done.values()) % 50 == 0:
-            print(f"{sum(self.done.values())} points, {len(accepted)} jobs, {len(self.troubles)} troubles, "
+            print(f"{sum(self.done.values())} points, {len(accepted[0])} jobs, {len(self.troubles)} troubles, "
                   f"{time.monotonic() - self.begin:.0f} s", flush=True)
 
     def fsck(self, path):
@@ -331,20 +361,21 @@ class Run:
         self.control.set_clock(0)
         if not await_end(self.ask, 180):
             self.troubles.append("jobs are still open long after the last fault")
-        found, states = checks.check_jobs(self.ask, self.load.accepted)
+        accepted = self.load.accepted
+        found, states = checks.check_jobs(self.ask, accepted.verifications, accepted.numerics)
         self.troubles += found
-        texts = checks.kernel_texts(self.database)
-        self.troubles += [f"{name} is not what was stored" for name, path in self.load.kernels.items()
+        texts = checks.stored_texts(self.database)
+        self.troubles += [f"{name} is not what was stored" for name, path in {**accepted.kernels, **accepted.profiles}.items()
                           if texts.get(name) != path.read_bytes()]
         jobs = sum(1 for _ in self.ask("jobs").stdout.splitlines())
-        if jobs != len(self.load.accepted):
-            self.troubles.append(f"{jobs} jobs for {len(self.load.accepted)} requests")
+        if jobs != len(accepted.jobs()):
+            self.troubles.append(f"{jobs} jobs for {len(accepted.jobs())} requests")
         for daemon in [*self.workers, self.server]:
             if daemon.end() != 0:
                 self.troubles.append(f"{daemon.name} did not end cleanly: {daemon.log.read_text()[-500:]}")
         self.connections.stop()
         self.note("the end", self.history.check_files(self.disk.folder, self.scratch / "copy",
-                                                      list(self.load.accepted.values()), list(self.load.kernels)))
+                                                      *accepted.snapshot()))
         self.note("the end", self.fsck(self.database))
         return states
 
@@ -379,10 +410,10 @@ def main():
         print(line)
     print(json.dumps({
         "points": sum(run.done.values()), "faults": dict(sorted(run.done.items())),
-        "left out": sorted(set(WEIGHTS) - set(kinds)), "jobs": len(run.load.accepted), "kernels": len(run.load.kernels),
-        "states": dict(states), "requests repeated": dict(run.load.repeated), "attempts lost": attempts,
+        "left out": sorted(set(WEIGHTS) - set(kinds)), "jobs": len(run.load.accepted.jobs()), "of them numerics": len(run.load.accepted.numerics),
+        "kernels": len(run.load.accepted.kernels), "profiles": len(run.load.accepted.profiles), "states": dict(states), "requests repeated": dict(run.load.repeated), "attempts lost": attempts,
         "troubles": len(run.troubles), "seconds": round(time.monotonic() - run.begin, 1)}))
-    return 1 if run.troubles or not run.load.accepted else 0
+    return 1 if run.troubles or not all(run.load.accepted.snapshot()) else 0
 
 
 if __name__ == "__main__":

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/integration/cli/kernels.h"
 #include "tests/integration/cli/program.h"
+#include "tests/support/fake_gpu/scoped_variable.h"
 
 namespace samebits::test {
 namespace {
@@ -104,6 +106,39 @@ TEST_F(JobsTest, FleetShowsWorkers) {
   const Json shown = Json::parse(Ask({"fleet", "--format", "json"}).out);
   EXPECT_EQ(shown["devices"][0]["backend"], "cpu");
   EXPECT_EQ(Ask({"fleet", "nobody"}).exit_code, 2);
+}
+
+// On a stand-in for a GPU, whose kernels tell which machine code was loaded.
+TEST_F(JobsTest, FleetAndResultsSayWhichAssemblerAndLibrariesThereAre) {
+  const fake_gpu::ScopedVariable driver("SAMEBITS_CUDA_DRIVER", SAMEBITS_FAKE_DRIVER),
+      nvrtc("SAMEBITS_NVRTC", SAMEBITS_FAKE_DRIVER), cublaslt("SAMEBITS_CUBLASLT", SAMEBITS_FAKE_DRIVER);
+  const std::string ptxas = files_.Write("ptxas", "#!/bin/sh\n[ \"$1\" = --version ] && echo 'ptxas: NVIDIA (R) Ptx optimizing assembler, release "
+                                                  "12.8, V12.8.93' && exit\nprintf '\\177ELF' > \"$4\"\n");
+  std::filesystem::permissions(ptxas, std::filesystem::perms::owner_all);
+  WorkerProcess plain(server_.address(), "plain", {"--no-cpu", "--no-profiles"});
+  WorkerProcess worker(server_.address(), "w", {"--no-cpu", "--no-profiles", "--ptxas", ptxas});
+  EXPECT_THAT(Ask({"fleet", "w"}).out,
+              AllOf(HasSubstr("Stand-in (cuda, sm_90, driver 13.1, assembled by ptxas V12.8.93), 132 SMs, 8 GiB, 1980 MHz, ECC"),
+                    HasSubstr("nvrtc 13.2"), HasSubstr("cublaslt 13.2.7")));
+  EXPECT_THAT(Ask({"fleet", "plain"}).out, Not(HasSubstr("assembled")));
+  const Json shown = Json::parse(Ask({"fleet", "w", "--format", "json"}).out);
+  EXPECT_EQ(shown["devices"][0]["assembler"], "ptxas V12.8.93");
+  EXPECT_EQ(shown["devices"][0]["libraries"].back()["version"], "13.2.7");
+  const Outcome both = Verify({sum_}, {"--device", "workers/w/devices/0", "--device", "workers/plain/devices/0"});
+  EXPECT_EQ(both.exit_code, 0) << both.err;  // on each device by itself there is one class
+  EXPECT_THAT(both.out, AllOf(HasSubstr("assembled by ptxas V12.8.93"), HasSubstr("bytes 1"), HasSubstr("bytes 2")));  // of other machine code
+}
+
+TEST_F(JobsTest, AnAssemblerThatIsNoneOrHasNoDeviceIsRefusedAtTheStart) {
+  const std::string wrong = files_.Write("wrong", "#!/bin/sh\necho GNU assembler\n");
+  std::filesystem::permissions(wrong, std::filesystem::perms::owner_all);
+  EXPECT_THAT(RunWorker({"--ptxas", files_.path() + "/nothing"}).err, HasSubstr("nothing: No such file"));
+  EXPECT_THAT(RunWorker({"--ptxas", wrong}).err, HasSubstr("does not say that it is NVIDIA's ptxas"));
+  const std::string ptxas = files_.Write("ptxas", "#!/bin/sh\necho 'ptxas, V12.8.93'\n");
+  std::filesystem::permissions(ptxas, std::filesystem::perms::owner_all);
+  const Outcome none = RunWorker({"--no-cuda", "--ptxas", ptxas});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("no NVIDIA GPU"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -65,12 +66,22 @@ std::string ReadAll(const std::string& path) {
   return content.str();
 }
 
-Outcome RunSamebits(const std::vector<std::string>& arguments, const std::string& input) {
+namespace {
+
+Outcome RunToEnd(const char* binary, const std::vector<std::string>& arguments, const std::string& input) {
   const Folder folder;
   folder.Write("in", input);
-  const int code = Wait(Spawn(arguments, folder.path()));
+  const int code = Wait(Spawn(arguments, folder.path(), binary));
   return {code, ReadAll(folder.path() + "/out"), ReadAll(folder.path() + "/err")};
 }
+
+}  // namespace
+
+Outcome RunSamebits(const std::vector<std::string>& arguments, const std::string& input) {
+  return RunToEnd(kBinary, arguments, input);
+}
+
+Outcome RunWorker(const std::vector<std::string>& arguments) { return RunToEnd(kWorker, arguments, ""); }
 
 Folder::Folder() {
   std::string name = ::testing::TempDir() + "samebits_integration_XXXXXX";
@@ -130,7 +141,8 @@ std::string ServerProcess::log() const { return ReadAll(streams_.path() + "/err"
 WorkerProcess::WorkerProcess(const std::string& server, const std::string& id, const std::vector<std::string>& more,
                              const std::vector<std::string>& ask) {
   streams_.Write("in", "");
-  std::vector<std::string> words = {"--server", server, "--id", id, "--no-cuda", "--allow-submitted-kernels"};
+  std::vector<std::string> words = {"--server", server, "--id", id, "--allow-submitted-kernels"};
+  if (std::find(more.begin(), more.end(), "--no-cpu") == more.end()) words.push_back("--no-cuda");
   words.insert(words.end(), more.begin(), more.end());
   pid_ = Spawn(words, streams_.path(), kWorker);
   words = {"fleet", id, "--server", server};

@@ -18,6 +18,9 @@ struct Outcome {
 // Runs `samebits ARGUMENTS` to its end with `input` as standard input, in an environment without SAMEBITS_*.
 Outcome RunSamebits(const std::vector<std::string>& arguments, const std::string& input = "");
 
+// The same of `samebits-worker`.
+Outcome RunWorker(const std::vector<std::string>& arguments);
+
 // `words`, then `more`.
 std::vector<std::string> Joined(std::vector<std::string> words, const std::vector<std::string>& more);
 
@@ -79,7 +82,7 @@ class ServerProcess {
   std::string address_, metrics_;
 };
 
-// A worker of a server, with this machine's CPU only, stopped with the object.
+// A worker of a server, with this machine's CPU only (unless an option says --no-cpu), stopped with the object.
 class WorkerProcess {
  public:
   // `more` options; waits until the server, asked with the options `ask`, knows it. A failed start is a failed test.

@@ -73,6 +73,7 @@ void Limit(int resource, rlim_t value) {
   dup2(messages, 2);
   if (text >= 0) dup2(text, kTextFd);
   if (image >= 0) dup2(image, kImageFd);
+  close_range(kImageFd + 1, ~0u, CLOSE_RANGE_CLOEXEC);  // what a driver has open without that flag
   char* const none[] = {nullptr};
   execve(options.program.c_str(), words, none);
   _exit(kNotStarted);
