@@ -12,17 +12,24 @@ two. Kernels of Triton: samebits.triton.
 
 import os
 import threading
-from typing import Iterable, Optional, Tuple, Union
+from typing import Any, Iterable, Optional, Tuple, Union
 
 from samebits.client import Client
 from samebits.errors import (
-    AmdgcnSyntaxError, BusyError, Code, DeadlineError, KernelSyntaxError, LaunchError, LimitError, NativeLibraryError,
-    NotFoundError, PtxSyntaxError, SamebitsError, UnavailableError)
-from samebits.launches import aggregate, f32, f64, integer, launch, pointer, scratch, unknown
+    AmdgcnSyntaxError, BusyError, Code, DeadlineError, JobError, KernelSyntaxError, LaunchError, LimitError,
+    NativeLibraryError, NotFoundError, PtxSyntaxError, SamebitsError, ServerNeededError, UnavailableError)
+from samebits.gemm import (
+    ArchProfile, BatchInvariance, BatchRun, GemmDescription, ProfileComparison, ProfileDifference, Types)
+from samebits.job_calls import Launches
+from samebits.jobs import Job, JobState, JobStatus, JobTask
+from samebits.launches import aggregate, buffer, f32, f64, integer, launch, pointer, scratch, unknown
 from samebits.local import Local, native_library
+from samebits.manifest import Manifest, read_manifest
 from samebits.results import (
     Comparison, Difference, EquivalenceClass, Partition, Place, Progress, ProgressFn, Side, Signature, Status, Verdict)
 from samebits.v1 import launch_pb2
+from samebits.verification import (
+    Agreement, ByteClass, Contradiction, ContradictionKind, Device, DeviceResult, LaunchOutcome, Verification)
 
 __version__ = "0.1.0"
 
@@ -72,10 +79,23 @@ def partition(
     return _asked().partition(items, reference_id=reference_id, on_result=on_result, **options)
 
 
+def verify(launches: Optional[Launches] = None, **more: Any) -> "Job[Verification]":
+    """Has workers run launches on the same inputs, and compares bytes; see Client.verify. Needs a server."""
+    return _asked().verify(launches, **more)
+
+
+def describe_gemm(profile: Union[str, ArchProfile], types: Types, m: int, n: int, k: int, *, layout: str = "TN") -> GemmDescription:
+    """What a library does for a product, by a stored profile; see Client.describe_gemm. Needs a server."""
+    return _asked().describe_gemm(profile, types, m, n, k, layout=layout)
+
+
 __all__ = [
-    "AmdgcnSyntaxError", "Asked", "BusyError", "Client", "Code", "Comparison", "DeadlineError", "Difference", "EquivalenceClass",
-    "KernelSyntaxError", "LaunchError", "LimitError", "Local", "NativeLibraryError", "NotFoundError", "Partition", "Place", "Progress",
-    "ProgressFn", "PtxSyntaxError", "SamebitsError", "Side", "Signature", "Status", "UnavailableError", "Verdict",
-    "aggregate", "compare", "compute_signature", "connect", "explain", "f32", "f64", "integer", "launch",
-    "native_library", "partition", "pointer", "scratch", "unknown",
+    "Agreement", "AmdgcnSyntaxError", "ArchProfile", "Asked", "BatchInvariance", "BatchRun", "BusyError", "ByteClass", "Client",
+    "Code", "Comparison", "Contradiction", "ContradictionKind", "DeadlineError", "Device", "DeviceResult", "Difference",
+    "EquivalenceClass", "GemmDescription", "Job", "JobError", "JobState", "JobStatus", "JobTask", "KernelSyntaxError",
+    "LaunchError", "LaunchOutcome", "LimitError", "Local", "Manifest", "NativeLibraryError", "NotFoundError", "Partition", "Place",
+    "ProfileComparison", "ProfileDifference", "Progress", "ProgressFn", "PtxSyntaxError", "SamebitsError", "ServerNeededError",
+    "Side", "Signature", "Status", "UnavailableError", "Verdict", "Verification",
+    "aggregate", "buffer", "compare", "compute_signature", "connect", "describe_gemm", "explain", "f32", "f64", "integer",
+    "launch", "native_library", "partition", "pointer", "read_manifest", "scratch", "unknown", "verify",
 ]

@@ -1,8 +1,13 @@
 """Messages that describe launches."""
 
 import struct
+from typing import Any, Iterable, List, Mapping, Union
 
-from samebits.v1 import launch_pb2
+from samebits.errors import Code, make_error
+from samebits.v1 import launch_pb2, verification_pb2
+
+BufferSpecs = Union[Iterable[verification_pb2.BufferSpec], Mapping[str, Mapping[str, Any]]]
+_BUFFER_KEYS = ("dtype", "elements", "role", "values", "low", "high")
 
 
 def pointer(buffer=""):
@@ -62,3 +67,37 @@ def launch(*, kernel=None, text=None, block, grid=None, entry="", shared_bytes=0
     if kernel is not None:
         return launch_pb2.KernelLaunch(kernel=kernel, launch=message)
     return launch_pb2.KernelLaunch(text=text.encode() if isinstance(text, str) else text, launch=message)
+
+
+def buffer(name, type, elements, *, role="inout", unit=False, low=None, high=None):
+    """What a buffer holds before each launch of a verification.
+
+    name: as pointer() gives it; the position, "0", where it has none. type: f32, f16, bf16, e4m3, e5m2, f64, i32, i8 or
+    raw. elements: how many, of that type. role: "in" is filled from the distribution and not compared, "out" is filled
+    with 0x5a and compared, "inout" is filled and compared. unit: floats lie in [0, 1) on every distribution. low, high:
+    of integers, low <= value < high; default 0 and 100.
+    """
+    roles = verification_pb2.BufferSpec.Role
+    if role not in ("in", "out", "inout"):
+        raise ValueError(f"role {role!r} of buffer {name!r}; write in, out or inout")
+    if isinstance(elements, bool) or elements != int(elements) or not 0 < elements < 2**64:
+        raise ValueError(f"{elements!r} elements of buffer {name!r}; a positive number is expected")
+    return verification_pb2.BufferSpec(
+        name=name, type=type, elements=int(elements), role=roles.Value(role.upper()), unit=unit, low=low, high=high)
+
+
+def buffer_specs(buffers: BufferSpecs, place: str = "buffers") -> List[verification_pb2.BufferSpec]:
+    """From messages, or from a dict as in a manifest's row: {"x": {"dtype": "f32", "elements": 96, "role": "in"}}."""
+    if not isinstance(buffers, Mapping):
+        return list(buffers)
+    specs = []
+    for name, given in buffers.items():
+        try:
+            unknown_keys = set(given) - set(_BUFFER_KEYS)
+            if unknown_keys:
+                raise ValueError(f"unknown key {sorted(unknown_keys)[0]!r}; keys are: {', '.join(_BUFFER_KEYS)}")
+            specs.append(buffer(name, given.get("dtype") or "", given.get("elements", 0), role=given.get("role") or "inout",
+                                unit=given.get("values") == "unit", low=given.get("low"), high=given.get("high")))
+        except (TypeError, ValueError, AttributeError) as error:
+            raise make_error(Code.INVALID_ARGUMENT, f"{place}.{name}: {error}") from None
+    return specs

@@ -6,9 +6,9 @@ import os
 import pathlib
 import queue
 import threading
-from typing import Any, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Iterable, Iterator, List, NoReturn, Optional, Tuple
 
-from samebits.errors import Code, NativeLibraryError, SamebitsError, error_from_status
+from samebits.errors import Code, NativeLibraryError, SamebitsError, ServerNeededError, error_from_status
 from samebits.results import (
     Comparison, Partition, Progress, ProgressFn, Signature, build_partition, comparison_from, signature_from)
 from samebits.v1 import kernel_pb2, kernel_service_pb2, launch_pb2, signature_pb2
@@ -149,6 +149,14 @@ class Local:
                     on_result(Progress(item_id, signature, error, len(signatures) + len(errors), batch.total()))
         batch.check_reference()
         return build_partition(batch.order, signatures, errors, reference_id)
+
+    def verify(self, *_: Any, **__: Any) -> NoReturn:
+        """ServerNeededError: kernels run on workers, which a server hands out."""
+        raise ServerNeededError("verify runs kernels on workers")
+
+    def describe_gemm(self, *_: Any, **__: Any) -> NoReturn:
+        """ServerNeededError: profiles are stored by a server."""
+        raise ServerNeededError("describe_gemm looks products up in a stored profile")
 
 
 def _answers(pool: concurrent.futures.Executor, batch: "Batch", sign: Any) -> Iterator[Tuple[str, Any]]:

@@ -1,10 +1,71 @@
 """Starts servers for the tests. run.sh installs the package and sets SAMEBITS_TEST_SERVER and SAMEBITS_TEST_PROGRAM."""
 
 import os
+import pathlib
 import subprocess
+import time
 
 import pytest
 import samebits
+
+
+class Fleet:
+    """A server with its database in `folder` and one worker, as processes. Both keep their names over restarts."""
+
+    def __init__(self, program, folder):
+        self._program, self._folder = program, folder
+        self.address, self._server, self._worker = "127.0.0.1:0", None, None
+
+    def _start(self, words, log):
+        with open(self._folder / log, "ab") as out:
+            return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=out, text=True)
+
+    def start_server(self):
+        self._server = self._start([self._program, "serve", "--listen", self.address, "--metrics", "none", "--data",
+                                    str(self._folder)], "server.log")
+        self.address = self._server.stdout.readline().strip().rpartition(" serves ")[2]
+
+    def start_worker(self):
+        worker = str(pathlib.Path(self._program).parent / "samebits-worker")
+        self._worker = self._start([worker, "--server", self.address, "--id", "w", "--allow-submitted-kernels", "--no-cuda"], "worker.log")
+        with samebits.Client(self.address) as client:
+            for _ in range(200):
+                if any(worker.state == worker.ONLINE for worker in client.workers()):
+                    return
+                time.sleep(0.05)
+        raise AssertionError("the worker does not register")
+
+    def run(self, *words):
+        return subprocess.run([self._program, *words, "--server", self.address], check=True, capture_output=True, text=True).stdout
+
+    def stop_server(self):
+        self._server.terminate()
+        assert self._server.wait(timeout=20) == 0
+        self._server = None
+
+    def stop(self):
+        for process in (self._worker, self._server):
+            if process is not None:
+                process.terminate()
+                assert process.wait(timeout=20) == 0
+
+
+def the_program():
+    """The program samebits; the test is skipped without it."""
+    program = os.environ.get("SAMEBITS_TEST_PROGRAM")
+    if not program:
+        pytest.skip("SAMEBITS_TEST_PROGRAM names no program")
+    return program
+
+
+@pytest.fixture(scope="module")
+def fleet_of_module(tmp_path_factory):
+    """A Fleet that runs, for all tests of a module."""
+    fleet = Fleet(the_program(), tmp_path_factory.mktemp("fleet"))
+    fleet.start_server()
+    fleet.start_worker()
+    yield fleet
+    fleet.stop()
 
 
 @pytest.fixture
@@ -23,11 +84,8 @@ def server_address(tmp_path):
 @pytest.fixture
 def real_server_address(tmp_path):
     """A server with the real checker: the program itself."""
-    program = os.environ.get("SAMEBITS_TEST_PROGRAM")
-    if not program:
-        pytest.skip("SAMEBITS_TEST_PROGRAM names no program")
     with open(tmp_path / "log", "wb") as log:
-        process = subprocess.Popen([program, "serve", "--listen", "127.0.0.1:0", "--metrics", "none", "--in-memory"],
+        process = subprocess.Popen([the_program(), "serve", "--listen", "127.0.0.1:0", "--metrics", "none", "--in-memory"],
                                    stdout=subprocess.PIPE, stderr=log, text=True)
     yield process.stdout.readline().strip().rpartition(" serves ")[2]
     process.terminate()

@@ -5,7 +5,7 @@
 # where SAMEBITS_PYTHON_TESTS is set.
 # BUILD: a build of the repository with libsamebits.so and the test server.
 set -euo pipefail
-environment=$1 build=$2
+environment=$(realpath -s "$1") build=$(realpath "$2")
 root=$(cd "$(dirname "$0")/../../.." && pwd)
 "$environment/bin/python" -c 'import google.rpc, grpc_tools, numpy, pytest, triton' 2>/dev/null || {
   echo "no environment $environment"

@@ -1,20 +1,17 @@
 """Tokens and TLS of the Python client, against the program."""
 
-import os
 import subprocess
 
 import pytest
 import samebits
 from samebits import Code
-from conftest import ADD, SWAPPED, element_launch
+from conftest import ADD, SWAPPED, element_launch, the_program
 
 
 @pytest.fixture
 def fleet(tmp_path, monkeypatch):
     """Address of a server with TLS and tokens, and the folder of ca.pem, viewer and submitter."""
-    program = os.environ.get("SAMEBITS_TEST_PROGRAM")
-    if not program:
-        pytest.skip("SAMEBITS_TEST_PROGRAM names no program")
+    program = the_program()
     for variable in ("SAMEBITS_TLS_CA", "SAMEBITS_TLS_CERT", "SAMEBITS_TLS_KEY", "SAMEBITS_TOKEN_FILE"):
         monkeypatch.delenv(variable, raising=False)
     key = ["-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
