@@ -15,6 +15,9 @@ from bundle import copy_native  # noqa: E402
 from generate import generate  # noqa: E402
 
 NATIVE = os.environ.get("SAMEBITS_NATIVE_LIBRARY")
+if NATIVE and not (os.path.isabs(NATIVE) and os.path.exists(NATIVE)):
+    # pip builds in another folder, so a relative path would be looked for there.
+    raise SystemExit(f"SAMEBITS_NATIVE_LIBRARY={NATIVE}: give the absolute path of a libsamebits.so that is there")
 
 
 class BuildWithProtos(build_py):
