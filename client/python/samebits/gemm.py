@@ -168,7 +168,8 @@ def types_text(types: Types) -> str:
 
 
 def shape_message(types: Types, m: int, n: int, k: int, layout: str) -> Any:
-    return arch_profile_service_pb2.GemmShape(m=m, n=n, k=k, types=types_text(types), layout=layout)
+    fields = dict(m=m, n=n, k=k, types=types_text(types), layout=layout)
+    return arch_profile_service_pb2.DescribeGemmRequest(shape=fields).shape
 
 
 def profile_from(message: arch_profile_pb2.ArchProfile) -> ArchProfile:
