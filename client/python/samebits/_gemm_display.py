@@ -86,17 +86,19 @@ def invariance_svg(b):
     body.append(text_element(_AXIS_LEFT, top + 62, "m: rows of the batch. One colour: a row gives the same bits."))
     x = _AXIS_LEFT
     for number in range(min(b.kinds_of_bits, 8)):
-        body.append(f'<rect x="{x}" y="{top + 72}" width="12" height="12" fill="{class_colour(number)}"/>' + text_element(x + 17, top + 82, f"bits {number}"))
+        body.append(f'<rect x="{x}" y="{top + 72}" width="12" height="12" fill="{class_colour(number)}"/>')
+        body.append(text_element(x + 17, top + 82, f"bits {number}"))
         x += 72
     if b.unknown_m:
-        body.append(f'<rect x="{x}" y="{top + 77}" width="12" height="2" fill="{OUTSIDE}"/>' + text_element(x + 17, top + 82, "not known"))
+        body.append(f'<rect x="{x}" y="{top + 77}" width="12" height="2" fill="{OUTSIDE}"/>')
+        body.append(text_element(x + 17, top + 82, "not known"))
     return svg_document(_AXIS_LEFT + _AXIS_WIDTH + 24, top + 92, f"bits of a row by batch size: {_verdict_text(b)}", body)
 
 
 def comparison_html(c):
     cells = "".join(
-        f"<tr><td>{d.first_m if d.first_m == d.last_m else f'{d.first_m} to {d.last_m}'} x {d.n} x {d.k}</td><td>{escape(d.types)} "
-        f"{escape(d.layout)}</td><td style=\"text-align:left\">{escape('; '.join(d.changes))}</td></tr>"
+        f"<tr><td>{escape(_range_text(d))}, n = {d.n}, k = {d.k}</td><td>{escape(d.types)} {escape(d.layout)}</td>"
+        f"<td style=\"text-align:left\">{escape('; '.join(d.changes))}</td></tr>"
         for d in c.differences[:_MOST_ROWS])
     more = f"<p>and {len(c.differences) - _MOST_ROWS} more</p>" if len(c.differences) > _MOST_ROWS else ""
     return table([("changed", "; ".join(c.identity_changes)), ("shapes with the same bits", str(c.same)),

@@ -21,7 +21,8 @@ def progress_html(status, text):
 
 def job_html(status):
     out = badge(status.state.value) + f" <code>{escape(status.name)}</code> {escape(status.method)}" + _bar(status)
-    out += table([("error", status.error), ("by", status.principal), ("since", status.created and f"{status.created:%Y-%m-%d %H:%M:%S} UTC")])
+    since = f"{status.created:%Y-%m-%d %H:%M:%S} UTC" if status.created else ""
+    out += table([("error", status.error), ("by", status.principal), ("since", since)])
     cells = "".join(
         "<tr>" + "".join(f'<td style="text-align:left">{escape(cell)}</td>' for cell in (
             task.target, task.state.value, task.worker, task.steps_total and f"{task.steps_done} of {task.steps_total} steps" or "",
@@ -75,14 +76,15 @@ def _cross(x, y):
 
 def _cell(v, at, launch_id, contradicted, x, y):
     """A launch on a device."""
-    device = v.devices[at]
+    device, absent = v.devices[at], ' stroke="#b0b0b0"'
     outcome = device.outcomes.get(launch_id)
     where = f"{launch_id} on {device.label}"
     mark = ' stroke="#e00000" stroke-width="2.5"' if (at, launch_id) in contradicted else ""
     if device.error or outcome is None:
-        return _square(x, y, "none", f"{where}: {_MISSING}" + (f": {device.error.message}" if device.error else ""), ' stroke="#b0b0b0"')
+        why = f": {device.error.message}" if device.error else ""
+        return _square(x, y, "none", f"{where}: {_MISSING}{why}", absent)
     if outcome.error:
-        return _square(x, y, "none", f"{where}: {_MISSING}: {outcome.error.message}", ' stroke="#b0b0b0"')
+        return _square(x, y, "none", f"{where}: {_MISSING}: {outcome.error.message}", absent)
     if not outcome.stable:
         return _square(x, y, "#8a8a8a", f"{where}: does not repeat its bytes", mark) + _cross(x, y)
     number = next(i for i, same in enumerate(v.classes) if (at, launch_id) in same)
@@ -107,11 +109,10 @@ def verification_svg(v):
         y = top + row * pitch
         label = launch_id if len(launch_id) <= 40 else launch_id[:39] + "…"
         body.append(text_element(8, y + 11, label))
-        if launch_id in signatures:
-            number = signatures[launch_id]
-            body.append(_square(left, y, class_colour(number), f"{launch_id}: signature {v.signatures[launch_id].digest}", radius=_SIZE // 2))
-        else:
-            body.append(_square(left, y, OUTSIDE, f"{launch_id}: no signature: {v.signatures[launch_id].reason}", radius=_SIZE // 2))
+        signature, number = v.signatures[launch_id], signatures.get(launch_id)
+        what = f"no signature: {signature.reason}" if number is None else f"signature {signature.digest}"
+        colour = OUTSIDE if number is None else class_colour(number)
+        body.append(_square(left, y, colour, f"{launch_id}: {what}", radius=_SIZE // 2))
         for at in range(len(v.devices)):
             body.append(_cell(v, at, launch_id, contradicted, left + (at + 1) * 2 * pitch, y))
     height = top + len(shown) * pitch + 8
@@ -120,8 +121,10 @@ def verification_svg(v):
         height += 16
     body.append(text_element(8, height + 8, _CAPTION))
     height += 16
-    width = left + max(len(columns) * 2 * pitch, max(2 * pitch * i + 7 * len(name) for i, name in enumerate(columns)), 7 * len(_CAPTION) - left) + 16
-    return svg_document(width, height, f"{v.agreement.value}: {len(v.launch_ids)} launches on {len(v.devices)} devices", body)
+    names = max(2 * pitch * i + 7 * len(name) for i, name in enumerate(columns))
+    width = max(left + len(columns) * 2 * pitch, left + names, 7 * len(_CAPTION)) + 16
+    title = f"{v.agreement.value}: {len(v.launch_ids)} launches on {len(v.devices)} devices"
+    return svg_document(width, height, title, body)
 
 
 def verification_html(v):

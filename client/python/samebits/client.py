@@ -1,6 +1,6 @@
 """A client of a server: the calls of samebits.v1.KernelService here, jobs and matrix products beside."""
 
-from typing import Any, Iterable, Iterator, Optional, Tuple
+from typing import Any, Iterable, Iterator, Optional, Tuple, Union
 
 from samebits.connection import Connection
 from samebits.errors import Code, SamebitsError
@@ -41,12 +41,13 @@ class Client(JobCalls, GemmCalls):
     def close(self) -> None:
         self._connection.close()
 
-    def register_kernel(self, text) -> kernel_pb2.Kernel:
+    def register_kernel(self, text: Union[str, bytes]) -> kernel_pb2.Kernel:
         """Stores a text (str or bytes) and returns its Kernel; a text that is there already is returned as it is."""
         data = text.encode() if isinstance(text, str) else text
         return self._connection.call(self._stub.RegisterKernel, kernel_service_pb2.RegisterKernelRequest(text=data))
 
     def get_kernel(self, name: str, *, with_text: bool = False) -> kernel_pb2.Kernel:
+        """NotFoundError where there is none."""
         view = kernel_pb2.KERNEL_VIEW_FULL if with_text else kernel_pb2.KERNEL_VIEW_BASIC
         return self._connection.call(self._stub.GetKernel, kernel_service_pb2.GetKernelRequest(name=name, view=view))
 
@@ -62,6 +63,7 @@ class Client(JobCalls, GemmCalls):
                 return
 
     def delete_kernel(self, name: str) -> None:
+        """Deletes a kernel and its stored signatures."""
         self._connection.call(self._stub.DeleteKernel, kernel_service_pb2.DeleteKernelRequest(name=name))
 
     def compute_signature(self, kernel: launch_pb2.KernelLaunch, **options: bool) -> Signature:

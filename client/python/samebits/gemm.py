@@ -226,7 +226,8 @@ def packed(name: str, operand: Any, type_number: int, shape: Sequence[int]) -> b
     for side in shape:
         expected *= side
     if len(data) != expected:
-        raise ValueError(f"{name} has {len(data)} bytes, expected {expected}: {' x '.join(map(str, shape))} elements of {kind.lower()}")
+        sides_text = " x ".join(map(str, shape))
+        raise ValueError(f"{name} has {len(data)} bytes, expected {expected}: {sides_text} elements of {kind.lower()}")
     return data
 
 

@@ -25,7 +25,8 @@ class GemmCalls:
     _connection: Connection
 
     def _ask(self, method: str, request: Any) -> Any:
-        return self._connection.call(getattr(self._connection.stub("ArchProfileService", "arch_profile_service"), method), request)
+        stub = self._connection.stub("ArchProfileService", "arch_profile_service")
+        return self._connection.call(getattr(stub, method), request)
 
     def import_profile(self, profile: Union[str, "os.PathLike[str]"]) -> ArchProfile:
         """Stores a profile, given as its text or as a path (pathlib.Path) of a file; the same text has the same name."""

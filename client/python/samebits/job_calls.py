@@ -1,5 +1,6 @@
 """The calls of a Client about jobs, workers and reproducers."""
 
+import os
 import secrets
 from typing import Iterable, Iterator, List, Mapping, Optional, Tuple, Union
 
@@ -11,6 +12,7 @@ from samebits.v1 import (
     fleet_service_pb2, launch_pb2, operations_pb2, verification_pb2)
 from samebits.verification import Verification
 
+Path = Union[str, "os.PathLike[str]"]
 Launches = Union[Mapping[str, launch_pb2.KernelLaunch], Iterable[Tuple[str, launch_pb2.KernelLaunch]]]
 
 
@@ -23,7 +25,7 @@ def new_request_id() -> str:
 
 
 def verify_request(
-    launches: Optional[Launches] = None, *, manifest: Optional[str] = None, buffers: BufferSpecs = (),
+    launches: Optional[Launches] = None, *, manifest: Optional[Path] = None, buffers: BufferSpecs = (),
     devices: Iterable[str] = (), distributions: Iterable[str] = (), runs: int = 2, seed: str = "", priority: int = 0,
     deadline: Optional[float] = None, request_id: Optional[str] = None, **options: bool,
 ) -> verification_pb2.VerifyKernelsRequest:
@@ -31,8 +33,8 @@ def verify_request(
     if (launches is None) == (manifest is None):
         raise ValueError("give either launches or a manifest")
     specs = buffer_specs(buffers)
-    if manifest is not None:
-        read = read_manifest(manifest)
+    if launches is None:
+        read = read_manifest(manifest or "")
         launches = read.launches
         named = {spec.name for spec in specs}
         specs += [spec for spec in read.buffers if spec.name not in named]
@@ -52,7 +54,7 @@ class JobCalls:
     _connection: Connection
 
     def verify(
-        self, launches: Optional[Launches] = None, *, manifest: Optional[str] = None, buffers: BufferSpecs = (),
+        self, launches: Optional[Launches] = None, *, manifest: Optional[Path] = None, buffers: BufferSpecs = (),
         devices: Union[str, Iterable[str]] = (), distributions: Iterable[str] = (), runs: int = 2, seed: str = "",
         priority: int = 0, deadline: Optional[float] = None, request_id: Optional[str] = None, **options: bool,
     ) -> "Job[Verification]":

@@ -1,7 +1,7 @@
 """Messages that describe launches."""
 
 import struct
-from typing import Any, Iterable, List, Mapping, Union
+from typing import Any, Iterable, List, Mapping, Optional, Sequence, Union
 
 from samebits.errors import Code, make_error
 from samebits.v1 import launch_pb2, verification_pb2
@@ -10,51 +10,58 @@ BufferSpecs = Union[Iterable[verification_pb2.BufferSpec], Mapping[str, Mapping[
 _BUFFER_KEYS = ("dtype", "elements", "role", "values", "low", "high")
 
 
-def pointer(buffer=""):
+def pointer(buffer: str = "") -> launch_pb2.Argument:
     """Device buffer. Equal names are the same buffer; without a name its position counts."""
     return launch_pb2.Argument(pointer=launch_pb2.Argument.Pointer(buffer=buffer))
 
 
-def integer(value):
+def integer(value: int) -> launch_pb2.Argument:
     """Integer of any width up to 64, signed or unsigned."""
     if not -(2**63) <= value < 2**64:
         raise ValueError(f"{value} does not fit 64 bits")
     return launch_pb2.Argument(integer=value if value < 2**63 else value - 2**64)
 
 
-def f32(value):
+def f32(value: float) -> launch_pb2.Argument:
+    """A 32-bit float, rounded to nearest."""
     return launch_pb2.Argument(float32_bits=struct.unpack("<I", struct.pack("<f", value))[0])
 
 
-def f64(value):
+def f64(value: float) -> launch_pb2.Argument:
+    """A 64-bit float."""
     return launch_pb2.Argument(float64_bits=struct.unpack("<Q", struct.pack("<d", value))[0])
 
 
-def scratch():
+def scratch() -> launch_pb2.Argument:
     """Pointer to memory whose contents are not compared."""
     return launch_pb2.Argument(scratch=launch_pb2.Argument.Scratch())
 
 
-def aggregate(data):
+def aggregate(data: bytes) -> launch_pb2.Argument:
     """By-value struct, as laid out in memory."""
     return launch_pb2.Argument(aggregate=data)
 
 
-def unknown():
+def unknown() -> launch_pb2.Argument:
     """An argument of any value."""
     return launch_pb2.Argument()
 
 
-def _dim(dim):
+def _dim(dim: Sequence[int]) -> launch_pb2.Dim3:
     x, y, z = (tuple(dim) + (1, 1))[:3]
     return launch_pb2.Dim3(x=x, y=y, z=z)
 
 
-def launch(*, kernel=None, text=None, block, grid=None, entry="", shared_bytes=0, args=None, outputs=()):
+def launch(
+    *, kernel: Optional[str] = None, text: Union[str, bytes, None] = None, block: Sequence[int],
+    grid: Optional[Sequence[int]] = None, entry: str = "", shared_bytes: int = 0,
+    args: Optional[Iterable[launch_pb2.Argument]] = None, outputs: Iterable[str] = (),
+) -> launch_pb2.KernelLaunch:
     """A registered kernel (its resource name) or a text (str or bytes), and how it is launched.
 
     `block` and `grid` are tuples of up to three numbers; without a grid the answer is for every grid. `args` is a list
-    made with the functions above; without it all arguments are unknown.
+    made with the functions above; without it all arguments are unknown. `shared_bytes`: dynamic shared memory. `outputs`:
+    names of the buffers that are compared; none: every buffer that is written.
     """
     if (kernel is None) == (text is None):
         raise ValueError("give either kernel or text")
@@ -69,7 +76,8 @@ def launch(*, kernel=None, text=None, block, grid=None, entry="", shared_bytes=0
     return launch_pb2.KernelLaunch(text=text.encode() if isinstance(text, str) else text, launch=message)
 
 
-def buffer(name, type, elements, *, role="inout", unit=False, low=None, high=None):
+def buffer(name: str, type: str, elements: int, *, role: str = "inout", unit: bool = False, low: Optional[int] = None,
+           high: Optional[int] = None) -> verification_pb2.BufferSpec:
     """What a buffer holds before each launch of a verification.
 
     name: as pointer() gives it; the position, "0", where it has none. type: f32, f16, bf16, e4m3, e5m2, f64, i32, i8 or

@@ -6,7 +6,7 @@ import os
 import pathlib
 import queue
 import threading
-from typing import Any, Iterable, Iterator, List, NoReturn, Optional, Tuple
+from typing import Any, Iterable, Iterator, List, NoReturn, Optional, Tuple, Union
 
 from samebits.errors import Code, NativeLibraryError, SamebitsError, ServerNeededError, error_from_status
 from samebits.results import (
@@ -107,7 +107,7 @@ class Local:
     def signature_version(self) -> int:
         return signature_version()
 
-    def describe_kernel(self, text) -> kernel_pb2.Kernel:
+    def describe_kernel(self, text: Union[str, bytes]) -> kernel_pb2.Kernel:
         """Entries and parameters of a text."""
         data = text.encode() if isinstance(text, str) else text
         request = kernel_service_pb2.RegisterKernelRequest(text=data)

@@ -101,7 +101,7 @@ def _launch(row: Dict[str, Any], text: bytes, place: str) -> launch_pb2.KernelLa
     shared = row.get("shared") or 0
     if not isinstance(shared, int) or not 0 <= shared < 2**32:
         raise _bad(f"{place}: shared", "a number of bytes below 2^32 is expected")
-    dims = {}
+    dims: Dict[str, Any] = {}
     for key in ("block", "grid"):
         value = row.get(key)
         value = [value] if isinstance(value, int) else value
@@ -110,7 +110,8 @@ def _launch(row: Dict[str, Any], text: bytes, place: str) -> launch_pb2.KernelLa
             raise _bad(f"{place}: {key}", "write [X, Y, Z]")
         dims[key] = value
     outputs = row.get("outputs")
-    if outputs is not None and (not isinstance(outputs, list) or not outputs or not all(isinstance(o, str) for o in outputs)):
+    named = isinstance(outputs, list) and outputs and all(isinstance(o, str) for o in outputs)
+    if outputs is not None and not named:
         raise _bad(f"{place}: outputs", "an array of buffer names, or null for all, is expected")
     return launches.launch(
         text=text, block=dims["block"], grid=dims["grid"], entry=row.get("entry") or "", shared_bytes=shared,
@@ -154,7 +155,9 @@ def read_manifest(path: Union[str, "os.PathLike[str]"]) -> Manifest:
     docs/cli.md says. SamebitsError that names the line of the first row that cannot be used.
     """
     path = pathlib.Path(path)
-    pairs, specs, seen = [], {}, {}
+    pairs: List[Tuple[str, launch_pb2.KernelLaunch]] = []
+    specs: Dict[str, verification_pb2.BufferSpec] = {}
+    seen: Dict[str, int] = {}
     for number, line in enumerate(_read(path).decode(errors="replace").split("\n"), 1):
         if not line.strip():
             continue

@@ -35,7 +35,8 @@ class _Terminal:
     """One line that is drawn over and over; where the stream is no terminal, a line every ten seconds."""
 
     def __init__(self, stream: Any):
-        self._stream, self._start, self._last, self._shown = stream, time.monotonic(), None, False
+        self._stream, self._start, self._shown = stream, time.monotonic(), False
+        self._last: Optional[float] = None
         self._in_place = stream.isatty()
 
     def show(self, status: Any) -> None:
@@ -63,10 +64,11 @@ class _Notebook:
     """A display that is updated in place; the last state stays."""
 
     def __init__(self) -> None:
-        self._start, self._last, self._handle = time.monotonic(), 0.0, None
+        self._start, self._last = time.monotonic(), 0.0
+        self._handle: Any = None
 
     def show(self, status: Any) -> None:
-        from IPython.display import HTML, display
+        from IPython.display import HTML, display  # type: ignore[import-not-found]
 
         from samebits import _job_display
 

@@ -10,7 +10,7 @@ import xml.etree.ElementTree
 import numpy
 import pytest
 import samebits
-from samebits import Code, _cut_display
+from samebits import Code, _cuts
 from samebits.gemm import description_from, invariance_from, shape_message
 from samebits.v1 import arch_profile_service_pb2, gemm_pb2
 
@@ -179,7 +179,7 @@ def test_drawn_cuts_are_those_of_the_descriptor():
                 walk(part, level + 1, (*path, number))
 
         walk(list(range(k)), 0, ())
-        drawn = {element: path for first, end, path in _cut_display.segments(cuts, k, 10**6) for element in range(first, end)}
+        drawn = {element: path for first, end, path in _cuts.segments(cuts, k, 10**6) for element in range(first, end)}
         assert drawn == paths, (k, cuts)
 
 
