@@ -151,8 +151,11 @@ std::vector<std::string> NumericsTargetsOf(const worker::v1::CreateWorkerSession
                                            const v1::Device& device) {
   std::vector<std::string> targets;
   if (!worker.runs_numerics()) return targets;
-  std::vector<std::string> models = {kSynthetic};
-  models.insert(models.end(), worker.models().begin(), worker.models().end());
+  std::vector<std::string> models;
+  if (device.backend() != "rocm") {  // the forward pass is for the CPU and CUDA
+    models = {kSynthetic};
+    models.insert(models.end(), worker.models().begin(), worker.models().end());
+  }
   for (const std::string& model : models)
     for (const std::string& base : TargetsOf(worker.worker(), device)) targets.push_back(absl::StrCat(model, "@", base));
   std::vector<std::string> bases = TargetsOf(worker.worker(), device);

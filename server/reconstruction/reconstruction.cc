@@ -83,7 +83,7 @@ absl::StatusOr<std::string> ChooseTarget(const ReconstructArchProfileRequest& re
     for (std::string& target : ReconstructionTargetsOf(worker, device)) offered.push_back(std::move(target));
   });
   std::vector<std::string> wanted = {request.device()};
-  if (request.device().empty()) wanted = {"cuda", "cpu"};
+  if (request.device().empty()) wanted = {"cuda", "rocm", "cpu"};
   for (const std::string& device : wanted) {
     std::string target = absl::StrCat(request.library(), "@", device);
     if (std::find(offered.begin(), offered.end(), target) != offered.end()) return target;

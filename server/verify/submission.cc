@@ -34,6 +34,9 @@ class Completion {
   Completion(const VerifyKernelsRequest& request, const VerifyLimits& limits, Registry& registry)
       : out_(request), limits_(limits), registry_(registry) {}
 
+  // Of the launches, once they are complete: "ptx", "amdgcn".
+  const std::set<std::string>& languages() const { return languages_; }
+
   absl::StatusOr<VerifyKernelsRequest> Run() {
     for (const auto step : {&Completion::Scalars, &Completion::Launches, &Completion::Outputs, &Completion::Buffers,
                             &Completion::Distributions})
@@ -67,6 +70,7 @@ class Completion {
   }
 
   VerifyKernelsRequest out_;
+  std::set<std::string> languages_;
   const VerifyLimits& limits_;
   Registry& registry_;
 };
@@ -84,7 +88,9 @@ absl::Status Completion::LoadText(std::string_view field, v1::KernelLaunch* kern
   }
   if (kernel->text().size() > registry_.limits().max_text_bytes)
     return LimitExceeded("max_text_bytes", registry_.limits().max_text_bytes, kernel->text().size());
-  return registry_.checker().DescribeText(kernel->text(), registry_.limits().check).status();
+  const absl::StatusOr<checker::TextInfo> info = registry_.checker().DescribeText(kernel->text(), registry_.limits().check);
+  if (info.ok()) languages_.insert(info->isa);
+  return info.status();
 }
 
 absl::Status Completion::AddMissingBuffers(const v1::Launch& launch) {
@@ -179,37 +185,73 @@ absl::Status Completion::Distributions() {
   return absl::OkStatus();
 }
 
-// Targets of the devices that may run submitted kernels, one list a device, the device's own name last.
-std::vector<std::vector<std::string>> OfferedTargets(const std::vector<storage::WorkerRecord>& workers) {
-  std::vector<std::vector<std::string>> offered;
+// The instruction set of a backend's devices, as TextInfo spells it; empty: any.
+std::string_view LanguageOf(std::string_view backend) {
+  if (backend == "cuda") return "ptx";
+  if (backend == "rocm") return "amdgcn";
+  return "";
+}
+
+// A device that may run submitted kernels.
+struct Offer {
+  std::string backend;
+  std::vector<std::string> targets;  // its own name last
+  bool Runs(const std::set<std::string>& languages) const {
+    const std::string_view own = LanguageOf(backend);
+    return own.empty() || languages.contains(std::string(own));
+  }
+  bool Is(const std::string& target) const { return std::find(targets.begin(), targets.end(), target) != targets.end(); }
+};
+
+std::vector<Offer> Offers(const std::vector<storage::WorkerRecord>& workers) {
+  std::vector<Offer> offers;
   ForEachDevice(workers, [&](const worker::v1::CreateWorkerSessionRequest& worker, const v1::Device& device) {
-    if (worker.runs_submitted_kernels()) offered.push_back(TargetsOf(worker.worker(), device));
+    if (worker.runs_submitted_kernels()) offers.push_back({device.backend(), TargetsOf(worker.worker(), device)});
   });
-  return offered;
+  return offers;
+}
+
+absl::Status NoDevice(const std::string& target, const std::string& what) {
+  return WithDetail(absl::FailedPreconditionError(absl::StrCat(
+                        "no worker has registered ", what,
+                        "; start samebits-worker with --allow-submitted-kernels, see samebits fleet")),
+                    "NO_DEVICE", {{"target", target}});
+}
+
+// Without one that could run any of the launches there is nothing to see there.
+absl::Status CheckTarget(const std::string& target, const std::vector<Offer>& offers, const std::set<std::string>& languages) {
+  std::string_view other;
+  for (const Offer& offer : offers) {
+    if (!offer.Is(target)) continue;
+    if (offer.Runs(languages)) return absl::OkStatus();
+    other = offer.backend;
+  }
+  if (other.empty()) return NoDevice(target, target);
+  const bool is_cuda = other == "cuda";
+  return InvalidField("devices", absl::StrCat("'", target, "' runs ", is_cuda ? "PTX" : "AMDGCN", ", and every kernel is ",
+                                              is_cuda ? "AMDGCN" : "PTX", "; ", is_cuda ? "rocm" : "cuda",
+                                              " devices and the cpu run it"));
 }
 
 absl::StatusOr<std::vector<std::string>> ChooseTargets(const VerifyKernelsRequest& request,
+                                                       const std::set<std::string>& languages,
                                                        const std::vector<storage::WorkerRecord>& workers,
                                                        const VerifyLimits& limits) {
-  const auto offered = OfferedTargets(workers);
+  const std::vector<Offer> offers = Offers(workers);
   std::vector<std::string> chosen(request.devices().begin(), request.devices().end());
   if (chosen.empty())
-    for (const auto& targets : offered) chosen.push_back(targets.back());
-  const auto none = [](const std::string& target) {
-    return WithDetail(absl::FailedPreconditionError(absl::StrCat(
-                          "no worker has registered ", target,
-                          "; start samebits-worker with --allow-submitted-kernels, see samebits fleet")),
-                      "NO_DEVICE", {{"target", target}});
-  };
-  if (chosen.empty()) return none("a device that runs submitted kernels");
+    for (const Offer& offer : offers)
+      if (offer.Runs(languages)) chosen.push_back(offer.targets.back());
+  if (chosen.empty()) {
+    const bool wrong = !offers.empty();  // else CPUs would do
+    const std::string what = wrong ? absl::StrCat("a device that runs ", languages.contains("ptx") ? "PTX" : "AMDGCN")
+                                   : "a device that runs submitted kernels";
+    return NoDevice(what, what);
+  }
   if (chosen.size() > static_cast<size_t>(limits.max_devices))
     return LimitExceeded("max_verify_devices", static_cast<uint64_t>(limits.max_devices), chosen.size());
-  for (const std::string& target : chosen) {
-    const bool known = std::any_of(offered.begin(), offered.end(), [&](const std::vector<std::string>& targets) {
-      return std::find(targets.begin(), targets.end(), target) != targets.end();
-    });
-    if (!known) return none(target);
-  }
+  for (const std::string& target : chosen)
+    if (absl::Status status = CheckTarget(target, offers, languages); !status.ok()) return status;
   return chosen;
 }
 
@@ -225,9 +267,10 @@ std::vector<std::string> TargetsOf(const std::string& worker, const v1::Device& 
 absl::StatusOr<Submission> MakeVerifySubmission(const VerifyKernelsRequest& request,
                                                 const std::vector<storage::WorkerRecord>& workers,
                                                 const VerifyLimits& limits, Registry& registry) {
-  absl::StatusOr<VerifyKernelsRequest> complete = Completion(request, limits, registry).Run();
+  Completion completion(request, limits, registry);
+  absl::StatusOr<VerifyKernelsRequest> complete = completion.Run();
   if (!complete.ok()) return complete.status();
-  absl::StatusOr<std::vector<std::string>> targets = ChooseTargets(*complete, workers, limits);
+  absl::StatusOr<std::vector<std::string>> targets = ChooseTargets(*complete, completion.languages(), workers, limits);
   if (!targets.ok()) return targets.status();
   absl::StatusOr<absl::Duration> timeout = Submission().timeout;
   if (request.has_timeout()) timeout = TimeoutOf(request.timeout(), kLongestTimeout, "a week", "timeout");

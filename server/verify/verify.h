@@ -28,11 +28,12 @@ struct VerifyLimits {
   uint64_t max_request_bytes = 64ull << 20;   // with the texts of kernels in place of their names
 };
 
-// What the device of a worker can be asked for by: "cuda", "cuda/sm_90", "workers/a/devices/0".
+// What the device of a worker can be asked for by: "cuda", "cuda/sm_90", "rocm/gfx942", "workers/a/devices/0".
 std::vector<std::string> TargetsOf(const std::string& worker, const v1::Device& device);
 
 // The job that a request asks for, its request complete as workers need it. `workers`: those that registered. Blocks
-// on the registry. Errors: INVALID_FIELD, LIMIT_EXCEEDED, KERNEL_NOT_FOUND, PTX_SYNTAX, INVALID_LAUNCH, NO_DEVICE.
+// on the registry. A device is only asked where it runs the language of some launch: PTX on cuda, AMDGCN on rocm, both on a
+// cpu. Errors: INVALID_FIELD, LIMIT_EXCEEDED, KERNEL_NOT_FOUND, PTX_SYNTAX, AMDGCN_SYNTAX, INVALID_LAUNCH, NO_DEVICE.
 absl::StatusOr<Submission> MakeVerifySubmission(const v1::VerifyKernelsRequest& request,
                                                 const std::vector<storage::WorkerRecord>& workers,
                                                 const VerifyLimits& limits, Registry& registry);

@@ -26,6 +26,7 @@
 #include "workers/agent/enrol.h"
 #include "workers/executor/cpu/cpu_executor.h"
 #include "workers/executor/cuda/cuda_executor.h"
+#include "workers/executor/rocm/rocm_executor.h"
 #include "workers/heal/mix_task.h"
 
 namespace samebits::workers {
@@ -38,8 +39,9 @@ constexpr char kHelp[] =
     R"help(Example:
   samebits-worker --server 127.0.0.1:7433 --allow-submitted-kernels
 
-Takes tasks from the server until SIGINT or SIGTERM. Devices: the CPU (an interpreter of PTX, which refuses what it
-cannot compute to the bit), and the GPUs that the NVIDIA driver shows. Kernels that users submit run only with
+Takes tasks from the server until SIGINT or SIGTERM. Devices: the CPU (an interpreter of PTX and AMDGCN, which refuses what
+it cannot compute to the bit), the GPUs that the NVIDIA driver shows, and those that AMD's HIP shows, libamdhip64.so of
+ROCm 6 or 7 (compiles and agrees with stand-ins; never executed on an AMD GPU). Kernels that users submit run only with
 --allow-submitted-kernels, each task in a child process with limits of time and memory. Jobs of numerics (samebits heal)
 run no foreign code; they may use synthetic models, those that --model names, and the disassemblers that are on PATH
 (samebits heal instruction-mix --server). Nor do studies of libraries of matrix products (samebits profile build --server),
@@ -50,10 +52,10 @@ which. Triton's own:
   --ptxas "$(python3 -c 'import triton, os; print(os.path.dirname(triton.__file__) + "/backends/nvidia/bin/ptxas")')")help";
 
 struct Options {
-  std::string server = "127.0.0.1:7433", id, tls_ca, tls_cert, tls_key, token_file, enrolment_file;
+  std::string server = "127.0.0.1:7433", id, tls_ca, tls_cert, tls_key, token_file, enrolment_file, amdgcn_clang;
   std::vector<std::string> models;
   bool no_numerics = false, no_disassembly = false, no_profiles = false;
-  bool token_over_plaintext = false, no_cpu = false, no_cuda = false, allow_submitted_kernels = false;
+  bool token_over_plaintext = false, no_cpu = false, no_cuda = false, no_rocm = false, allow_submitted_kernels = false;
   int cpu_sm = 0, cpu_slots = 1;
   double launch_seconds = 60;
   std::string ptxas;
@@ -90,6 +92,10 @@ void AddOptions(CLI::App* app, Options* o) {
   app->add_flag("--no-cuda", o->no_cuda, "Leave out NVIDIA GPUs");
   app->add_option("--ptxas", o->ptxas, "Assemble kernels for NVIDIA GPUs with this ptxas, as production does, and not with the driver")
       ->type_name("FILE");
+  app->add_flag("--no-rocm", o->no_rocm, "Leave out AMD GPUs");
+  app->add_option("--amdgcn-clang", o->amdgcn_clang, "A clang, with ld.lld beside it, that assembles AMDGCN for AMD GPUs; "
+                  "default: libamd_comgr, else the clang of /opt/rocm")
+      ->envname("SAMEBITS_AMDGCN_CLANG")->type_name("FILE");
   app->add_option("--cpu-sm", o->cpu_sm, "Architecture whose matrix units the CPU computes; default: each text's own")
       ->check(CLI::Range(50, 200).description(""))->type_name("N");
   app->add_option("--cpu-slots", o->cpu_slots, "Tasks at a time on the CPU")->check(CLI::Range(1, 64).description(""))
@@ -100,18 +106,24 @@ void AddOptions(CLI::App* app, Options* o) {
       ->check(CLI::Range(64, 1 << 20).description(""))->type_name("MIB");
 }
 
+void AddGpus(const char* kind, absl::StatusOr<std::vector<DeviceInfo>> (*list)(uint32_t first),
+             std::vector<DeviceHandle>* devices) {
+  const auto found = list(static_cast<uint32_t>(devices->size()));
+  if (!found.ok() && !absl::IsNotFound(found.status()))
+    std::fprintf(stderr, "samebits-worker: no %s devices: %s\n", kind, std::string(found.status().message()).c_str());
+  if (!found.ok()) return;
+  for (size_t i = 0; i < found->size(); ++i)
+    devices->push_back({(*found)[i], absl::StrCat((*found)[i].backend, ":", i), ""});
+}
+
 std::vector<DeviceHandle> Devices(const Options& options) {
   std::vector<DeviceHandle> devices;
   for (int i = 0; !options.no_cpu && i < options.cpu_slots; ++i) {
     const auto index = static_cast<uint32_t>(devices.size());
     devices.push_back({MakeCpuExecutor({options.cpu_sm}, index)->device(), absl::StrCat("cpu:", options.cpu_sm), ""});
   }
-  if (options.no_cuda) return devices;
-  const auto found = ListCudaDevices(static_cast<uint32_t>(devices.size()));
-  if (!found.ok() && !absl::IsNotFound(found.status()))
-    std::fprintf(stderr, "samebits-worker: no CUDA devices: %s\n", std::string(found.status().message()).c_str());
-  if (!found.ok()) return devices;
-  for (size_t i = 0; i < found->size(); ++i) devices.push_back({(*found)[i], absl::StrCat("cuda:", i), ""});
+  if (!options.no_cuda) AddGpus("CUDA", ListCudaDevices, &devices);
+  if (!options.no_rocm) AddGpus("ROCm", ListRocmDevices, &devices);
   return devices;
 }
 
@@ -217,6 +229,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const Options& options, A
 }
 
 int Work(const Options& options) {
+  // Children, which assemble, get it in their environment.
+  if (!options.amdgcn_clang.empty()) setenv("SAMEBITS_AMDGCN_CLANG", options.amdgcn_clang.c_str(), 1);
   sigset_t signals;
   sigemptyset(&signals);
   for (const int s : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&signals, s);

@@ -1,7 +1,7 @@
 #ifndef SAMEBITS_WORKERS_EXECUTOR_EXECUTOR_H_
 #define SAMEBITS_WORKERS_EXECUTOR_EXECUTOR_H_
 
-// Runs kernel launches on given bytes. Implementations: cpu/, cuda/.
+// Runs kernel launches on given bytes. Implementations: cpu/, cuda/, rocm/.
 
 #include <cstdint>
 #include <optional>
@@ -16,11 +16,11 @@
 namespace samebits::workers {
 
 struct DeviceInfo {
-  std::string backend;        // "cpu", "cuda"
+  std::string backend;        // "cpu", "cuda", "rocm"
   uint32_t index = 0;         // on this worker
   std::string name;
-  std::string architecture;   // "sm_90"; empty: the one that each text names
-  uint32_t multiprocessors = 0;
+  std::string architecture;   // "sm_90", "gfx942"; empty: the one that each text names
+  uint32_t multiprocessors = 0;   // of AMD: compute units
   uint64_t memory_bytes = 0;
   std::string driver_version, uuid;
   uint32_t clock_megahertz = 0;

@@ -44,7 +44,7 @@ absl::StatusOr<gemm::ProfileBuildOptions> OptionsOf(const v1::ReconstructArchPro
 absl::StatusOr<GemmLibrary> LibraryFor(const v1::ReconstructArchProfileRequest& request, const std::string& device) {
   GemmLibraryOptions options{request.library()};
   const size_t colon = device.find(':');
-  if (device.starts_with("cuda:") && !absl::SimpleAtoi(device.substr(colon + 1), &options.device))
+  if (!device.starts_with("cpu") && !absl::SimpleAtoi(device.substr(colon + 1), &options.device))
     return absl::InvalidArgumentError(absl::StrCat("device: '", device, "' is not understood"));
   if (request.workspace_bytes() > 0) options.workspace_bytes = request.workspace_bytes();
   options.device_name = request.device_name();

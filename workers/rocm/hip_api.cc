@@ -12,28 +12,11 @@ namespace samebits::workers {
 #define SAMEBITS_FIND(function) finder.Find(#function, &api->function)
 
 absl::StatusOr<std::shared_ptr<const HipApi>> HipApi::Load() {
-  const absl::StatusOr<void*> runtime =
-      OpenSharedLibrary("SAMEBITS_HIP", {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"});
-  if (!runtime.ok()) return runtime.status();
+  auto api = std::make_shared<HipApi>();
+  if (absl::Status status = api->LoadRuntime(); !status.ok()) return absl::UnavailableError(status.message());
   const absl::StatusOr<void*> blas =
       OpenSharedLibrary("SAMEBITS_HIPBLASLT", {"libhipblaslt.so.1", "libhipblaslt.so.0", "libhipblaslt.so"});
   if (!blas.ok()) return blas.status();
-  auto api = std::make_shared<HipApi>();
-  {
-    FunctionFinder finder(*runtime);
-    SAMEBITS_FIND(hipSetDevice);
-    SAMEBITS_FIND(hipDeviceGetName);
-    SAMEBITS_FIND(hipDeviceGetAttribute);
-    SAMEBITS_FIND(hipMalloc);
-    SAMEBITS_FIND(hipFree);
-    SAMEBITS_FIND(hipMemset);
-    SAMEBITS_FIND(hipMemcpy);
-    SAMEBITS_FIND(hipMemcpy2D);
-    SAMEBITS_FIND(hipDeviceSynchronize);
-    SAMEBITS_FIND(hipGetLastError);
-    SAMEBITS_FIND(hipGetErrorString);
-    SAMEBITS_RETURN_IF(finder.status());
-  }
   FunctionFinder finder(*blas);
   SAMEBITS_FIND(hipblasLtCreate);
   SAMEBITS_FIND(hipblasLtDestroy);
@@ -50,12 +33,6 @@ absl::StatusOr<std::shared_ptr<const HipApi>> HipApi::Load() {
   SAMEBITS_FIND(hipblasLtMatmul);
   SAMEBITS_RETURN_IF(finder.status());
   return api;
-}
-
-absl::Status HipApi::Hip(int error, const char* what) const {
-  if (error == hip::kSuccess) return absl::OkStatus();
-  const std::string message = absl::StrCat(what, ": ", hipGetErrorString(error));
-  return error == hip::kErrorOutOfMemory ? absl::ResourceExhaustedError(message) : absl::InternalError(message);
 }
 
 absl::Status HipApi::Blas(int status, const char* what) {

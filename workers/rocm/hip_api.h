@@ -8,26 +8,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "workers/rocm/hip_declarations.h"
+#include "workers/rocm/hipblaslt_declarations.h"
+#include "workers/rocm/runtime/hip_runtime.h"
 
 namespace samebits::workers {
 
-// libamdhip64.so and libhipblaslt.so; the variables SAMEBITS_HIP and SAMEBITS_HIPBLASLT name others. Thread-safe as it
-// is.
-struct HipApi {
-  int (*hipSetDevice)(int device) = nullptr;
-  int (*hipDeviceGetName)(char* name, int length, int device) = nullptr;
-  int (*hipDeviceGetAttribute)(int* value, int attribute, int device) = nullptr;
-  int (*hipMalloc)(void** pointer, size_t bytes) = nullptr;
-  int (*hipFree)(void* pointer) = nullptr;
-  int (*hipMemset)(void* to, int value, size_t bytes) = nullptr;
-  int (*hipMemcpy)(void* to, const void* from, size_t bytes, int kind) = nullptr;
-  int (*hipMemcpy2D)(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
-                     int kind) = nullptr;
-  int (*hipDeviceSynchronize)() = nullptr;
-  int (*hipGetLastError)() = nullptr;
-  const char* (*hipGetErrorString)(int error) = nullptr;
-
+// HIP's runtime with libhipblaslt.so; the variable SAMEBITS_HIPBLASLT names another. Thread-safe as it is.
+struct HipApi : HipRuntime {
   int (*hipblasLtCreate)(hip::Handle* handle) = nullptr;
   int (*hipblasLtDestroy)(hip::Handle handle) = nullptr;
   int (*hipblasLtGetVersion)(hip::Handle handle, int* version) = nullptr;
@@ -54,8 +41,7 @@ struct HipApi {
   // UNAVAILABLE, naming the library or function that is missing.
   static absl::StatusOr<std::shared_ptr<const HipApi>> Load();
 
-  // INTERNAL with the library's own words; RESOURCE_EXHAUSTED for memory; UNIMPLEMENTED for what hipBLASLt does not do.
-  absl::Status Hip(int error, const char* what) const;
+  // INTERNAL; RESOURCE_EXHAUSTED for memory; UNIMPLEMENTED for what hipBLASLt does not do.
   static absl::Status Blas(int status, const char* what);
 };
 

@@ -9,6 +9,7 @@
 #include "proto/convert/convert.h"
 #include "samebits/v1/verification.pb.h"
 #include "samebits/worker/v1/worker_sessions.pb.h"
+#include "workers/executor/rocm/hip_errors.h"
 #include "workers/runner/frames.h"
 #include "workers/runner/process.h"
 
@@ -148,7 +149,8 @@ absl::Status Run::OneProcess() {
           absl::StrCat("the launch ran longer than ", absl::FormatDuration(limits_.launch_timeout)));
   }
   if (ended_) return absl::OkStatus();
-  return process.Death("launch");
+  status = process.Death("launch");
+  return device_.info.backend == "rocm" ? FromRuntimeAbort(status) : status;
 }
 
 }  // namespace

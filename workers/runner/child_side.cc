@@ -10,6 +10,7 @@
 #include "samebits/v1/verification.pb.h"
 #include "workers/executor/cpu/cpu_executor.h"
 #include "workers/executor/cuda/cuda_executor.h"
+#include "workers/executor/rocm/rocm_executor.h"
 #include "workers/runner/child.h"
 #include "workers/runner/child_streams.h"
 #include "workers/runner/frames.h"
@@ -27,7 +28,7 @@ absl::StatusOr<std::unique_ptr<Executor>> Open(const std::string& device, const 
   if (backend == "cpu") return MakeCpuExecutor({number}, 0);
   DeviceInfo info;
   if (slash < device.size()) info.uuid = device.substr(slash + 1);
-  return MakeCudaExecutor(number, info, assembler);
+  return backend == "rocm" ? MakeRocmExecutor(number, info) : MakeCudaExecutor(number, info, assembler);
 }
 
 int Run(const std::string& device, const AssemblerOptions& assembler, int first, const OpenExecutor& open) {

@@ -13,11 +13,34 @@ namespace ia = isa::amdgcn;
 
 namespace {
 
-absl::Status Fill(const ia::Kernel& kernel, const LaunchConfig& config, std::vector<uint8_t>* kernarg) {
+// What the model lacks of a kernel or its launch.
+absl::Status CheckModel(const ia::Program& program, const ia::Kernel& kernel, const LaunchConfig& config) {
+  if (program.target != "gfx90a" && program.target != "gfx942" && program.target != "gfx950")
+    return absl::UnimplementedError(absl::StrCat("processor '", program.target, "' is not interpreted (gfx90a, gfx942, gfx950)"));
+  if (!kernel.has_metadata) return absl::UnimplementedError("the text has no .amdgpu_metadata for this kernel: its arguments are not known");
+  if (kernel.wave_lanes != amdgcn::Wave::kLanes) return absl::UnimplementedError("waves of 32 lanes are not interpreted");
+  if (kernel.float_round_32 != 0 || kernel.float_round_16_64 != 0 || kernel.float_denorm_32 != 3 || kernel.float_denorm_16_64 != 3 ||
+      !kernel.dx10_clamp)
+    return absl::UnimplementedError("the kernel's rounding or denormal mode is not interpreted");
+  if (kernel.preload_length > 0 && (kernel.preload_entry == 0 || kernel.preload_offset != 0))
+    return absl::UnimplementedError("kernel arguments are preloaded, but the entry at byte 256 is not where compilers put it");
+  if (kernel.workitem_id < (config.block[2] > 1 ? 2u : config.block[1] > 1 ? 1u : 0u))
+    return absl::UnimplementedError("the workgroup has dimensions that the kernel does not ask the ids of");
+  return absl::OkStatus();
+}
+
+// Whether an argument that the runtime fills is zero in launches of whole workgroups without an offset.
+bool IsZero(std::string_view kind) {
+  return kind == "hidden_none" || kind.substr(0, 16) == "hidden_remainder" || kind.substr(0, 20) == "hidden_global_offset";
+}
+
+absl::Status Fill(const ia::Kernel& kernel, const LaunchConfig& config, amdgcn::Block* block) {
+  std::vector<uint8_t>* const kernarg = &block->kernarg;
   size_t bytes = kernel.kernarg_bytes;
   for (const ia::KernelArgument& a : kernel.arguments) bytes = std::max<size_t>(bytes, size_t{a.offset} + a.size);
   if (bytes > 4096) return absl::InvalidArgumentError("more than 4096 bytes of arguments");
   kernarg->assign(bytes, 0);
+  block->unknown_kernarg.assign(bytes, false);
   if (config.args.size() != kernel.explicit_arguments)
     return absl::InvalidArgumentError(absl::StrCat("the kernel takes ", kernel.explicit_arguments, " arguments, the launch gives ", config.args.size()));
   for (size_t i = 0; i < kernel.arguments.size(); ++i) {
@@ -27,13 +50,17 @@ absl::Status Fill(const ia::Kernel& kernel, const LaunchConfig& config, std::vec
       std::memcpy(at, config.args[i].data(), std::min<size_t>(a.size, config.args[i].size()));
       continue;
     }
-    auto number = [&](uint64_t v) { std::memcpy(at, &v, std::min<size_t>(a.size, 8)); };
+    bool known = IsZero(a.value_kind);
+    auto number = [&](uint64_t v) { std::memcpy(at, &v, std::min<size_t>(a.size, 8)), known = true; };
     for (size_t d = 0; d < 3; ++d) {
       const std::string axis(1, static_cast<char>('x' + d));
       if (a.value_kind == "hidden_block_count_" + axis) number(config.grid[d]);
       if (a.value_kind == "hidden_group_size_" + axis) number(config.block[d]);
     }
+    for (uint32_t byte = 0; !known && byte < a.size; ++byte) block->unknown_kernarg[a.offset + byte] = true;
   }
+  for (size_t i = 0; i < std::min(bytes, size_t{4} * kernel.preload_length); ++i)
+    if (block->unknown_kernarg[i]) return absl::UnimplementedError("an argument that only the runtime knows is preloaded");
   return absl::OkStatus();
 }
 
@@ -98,12 +125,11 @@ absl::StatusOr<RunResult> RunAmdgcn(const isa::Module& module, std::string_view 
   block.max_steps = config.max_steps / 64;
   const uint64_t threads = uint64_t{config.block[0]} * config.block[1] * config.block[2];
   if (threads == 0 || threads > 1024) return absl::InvalidArgumentError("a workgroup has 1 to 1024 work-items");
-  if (block.kernel->wave_lanes != 64 || !block.kernel->has_metadata) return absl::UnimplementedError("kernel descriptor");
-  if (block.kernel->preload_length > 0 && block.kernel->preload_entry == 0) return absl::UnimplementedError("argument preloading");
+  if (absl::Status s = CheckModel(*module.amdgcn, *block.kernel, config); !s.ok()) return s;
   const uint64_t lds = uint64_t{block.kernel->group_segment_bytes} + config.shared_bytes;
   if (lds > (1u << 20)) return absl::InvalidArgumentError("more LDS than a workgroup may have");
   block.lds.resize(lds);
-  if (absl::Status s = Fill(*block.kernel, config, &block.kernarg); !s.ok()) return s;
+  if (absl::Status s = Fill(*block.kernel, config, &block); !s.ok()) return s;
   const uint64_t blocks = uint64_t{config.grid[0]} * config.grid[1] * config.grid[2];
   if (blocks == 0 || blocks > (uint64_t{1} << 32)) return absl::InvalidArgumentError("illegal grid");
   for (uint64_t i = 0; i < blocks; ++i) {

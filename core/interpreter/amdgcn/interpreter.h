@@ -19,7 +19,8 @@
 
 namespace samebits::interpreter {
 
-// As Run (core/interpreter/interpreter.h), for a module with an amdgcn program. `config.args` are the explicit arguments.
+// As Run (core/interpreter/interpreter.h), for a module with an amdgcn program. `config.args` are the explicit arguments; of
+// the hidden ones the interpreter knows counts and sizes of workgroups, and UNIMPLEMENTED is what reads another.
 absl::StatusOr<RunResult> RunAmdgcn(const isa::Module& module, std::string_view entry, const LaunchConfig& config,
                                     Memory& memory);
 

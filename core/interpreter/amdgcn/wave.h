@@ -25,6 +25,7 @@ struct Block {
   Memory* memory = nullptr;
   std::vector<uint8_t> lds;
   std::vector<uint8_t> kernarg;
+  std::vector<bool> unknown_kernarg;  // its bytes that only a runtime knows
   uint64_t steps = 0, max_steps = 0, model_results = 0;
 };
 

@@ -77,7 +77,10 @@ absl::Status Wave::MemoryOp(const Instruction& in) {
       const uint64_t at = address + static_cast<uint64_t>(4 * i);
       uint32_t word = 0;
       if (at >= kKernargAddress && at + 4 <= kKernargAddress + block_.kernarg.size()) {
-        std::memcpy(&word, block_.kernarg.data() + (at - kKernargAddress), 4);
+        const uint64_t first = at - kKernargAddress;
+        for (uint64_t byte = first; byte < first + 4; ++byte)
+          if (block_.unknown_kernarg[byte]) return Fail(absl::StatusCode::kUnimplemented, "reads an argument that only the runtime knows");
+        std::memcpy(&word, block_.kernarg.data() + first, 4);
       } else if (const uint8_t* found = block_.memory->Find(at, 4); found != nullptr) {
         std::memcpy(&word, found, 4);
       } else if (!(at >= kKernargAddress && at < kKernargAddress + 4096)) {

@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/checker/text.h"
+#include "core/interpreter/amdgcn/interpreter.h"
 #include "core/interpreter/contraction.h"
 #include "core/interpreter/interpreter.h"
-#include "core/isa/ptx/parser.h"
-#include "core/isa/ptx/verifier.h"
+#include "core/isa/amdgcn/program.h"
+#include "workers/executor/entry.h"
 
 namespace samebits::workers {
 namespace {
@@ -19,7 +21,7 @@ DeviceInfo Describe(const CpuOptions& options, uint32_t index) {
   DeviceInfo info;
   info.backend = "cpu";
   info.index = index;
-  info.name = "PTX interpreter";
+  info.name = "interpreter of PTX and AMDGCN";
   if (options.sm != 0) info.architecture = absl::StrCat("sm_", options.sm);
   info.memory_bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
   return info;
@@ -43,20 +45,18 @@ class CpuExecutor : public Executor {
 
 absl::Status CpuExecutor::Prepare(const KernelLaunch& launch) {
   launch_ = nullptr;
-  absl::StatusOr<isa::Module> module = isa::ptx::Parse(launch.text);
+  absl::StatusOr<isa::Module> module = checker::ParseText(launch.text, checker::TextIsa::kDetect, {});
   if (!module.ok()) return module.status();
-  if (absl::Status status = isa::ptx::Verify(*module); !status.ok()) return status;
   module_.emplace(*std::move(module));
-  entry_ = module_->FindEntry(launch.entry);
-  if (entry_ == isa::kNone32)
-    return absl::InvalidArgumentError(absl::StrCat("the text has no entry '", launch.entry, "'"));
-  const size_t parameters = module_->functions[entry_].params.size();
-  if (parameters != launch.arguments.size())
-    return absl::InvalidArgumentError(
-        absl::StrCat("the entry has ", parameters, " parameters, the launch ", launch.arguments.size(), " arguments"));
-  if (const std::optional<uint32_t> line = interpreter::FindContractibleSum(*module_))
+  const absl::StatusOr<uint32_t> entry = FindEntry(*module_, launch);
+  if (!entry.ok()) return entry.status();
+  entry_ = *entry;
+  if (module_->amdgcn != nullptr) {
+    if (absl::Status status = CheckWorkgroup(module_->amdgcn->kernels[entry_], launch); !status.ok()) return status;
+  } else if (const std::optional<uint32_t> line = interpreter::FindContractibleSum(*module_)) {
     return absl::UnimplementedError(absl::StrCat(
         "line ", *line, ": an assembler may fuse this sum with a product; without .rn its bits are not fixed"));
+  }
   launch_ = &launch;
   return absl::OkStatus();
 }
@@ -80,11 +80,12 @@ absl::Status CpuExecutor::Run(uint32_t variant, Buffers* buffers) {
         argument.buffer ? interpreter::Bytes(addresses[*argument.buffer]) : argument.bytes);
     bytes.resize(std::min<size_t>(bytes.size(), module_->symbols[parameters[i]].size));
   }
-  const absl::StatusOr<interpreter::RunResult> result = interpreter::Run(*module_, launch_->entry, config, memory);
+  const auto run = module_->amdgcn != nullptr ? interpreter::RunAmdgcn : interpreter::Run;
+  const absl::StatusOr<interpreter::RunResult> result = run(*module_, launch_->entry, config, memory);
   if (!result.ok()) return result.status();
   if (result->model_results != 0)
     return absl::UnimplementedError(absl::StrCat(
-        result->model_results, " results of approximate functions are known to hardware only"));
+        result->model_results, " results of approximate functions or matrix steps are known to hardware only"));
   for (size_t i = 0; i < buffers->size(); ++i) {
     const auto bytes = memory.Buffer(addresses[i]);
     (*buffers)[i].assign(bytes.begin(), bytes.end());

@@ -9,13 +9,14 @@
 namespace samebits::workers {
 
 struct CpuOptions {
-  int sm = 0;                            // whose matrix units it computes; 0: the text's target
+  int sm = 0;                            // whose matrix units it computes for PTX; 0: the text's target
   uint64_t max_steps = 20'000'000'000;   // lane-instructions of one run
 };
 
-// Interprets PTX (core/interpreter). Refused, because the bits would be a guess: approximate functions outside the
-// operands for which the ISA fixes the result, sums that an assembler may contract, and everything outside the
-// interpreter's model. Odd variants take blocks and threads in descending order.
+// Interprets PTX and AMDGCN (core/interpreter). Refused, because the bits would be a guess: approximate functions outside
+// the operands for which the ISA fixes the result, sums that an assembler may contract, matrix steps whose arithmetic is not
+// established, and everything outside the interpreters' models. NaNs that AMDGCN arithmetic makes are the canonical one,
+// where processors keep payloads. Odd variants take blocks and threads in descending order.
 std::unique_ptr<Executor> MakeCpuExecutor(const CpuOptions& options, uint32_t index);
 
 }  // namespace samebits::workers

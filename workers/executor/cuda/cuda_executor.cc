@@ -1,6 +1,5 @@
 #include "workers/executor/cuda/cuda_executor.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -8,13 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "core/isa/ptx/parser.h"
 #include "workers/executor/cuda/cuda_driver.h"
+#include "workers/executor/entry.h"
+#include "workers/executor/guarded_buffers.h"
 #include "workers/loading/cuda_libraries.h"
 
 namespace samebits::workers {
 namespace {
 
-constexpr uint64_t kGuardBytes = 64 << 10, kAlign = 4096;
-constexpr uint8_t kGuardByte = 0xC3;
 constexpr uint32_t kDefaultDynamicShared = 48 << 10;
 // Of enums CUdevice_attribute, CUfunction_attribute and CUjit_option.
 constexpr int kMultiprocessors = 16, kClockKilohertz = 13, kEcc = 32, kMajor = 75, kMinor = 76;
@@ -35,75 +34,32 @@ std::string Uuid(const CudaDriver& driver, int device) {
   return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(uuid), sizeof(uuid)));
 }
 
-// Buffers on the device, freed with the object.
-class Arena {
+class CudaMemory : public DeviceMemory {
  public:
-  explicit Arena(const CudaDriver& driver) : driver_(driver) {}
-  ~Arena() {
-    if (base_ != 0) driver_.free(base_);
+  explicit CudaMemory(const CudaDriver& driver) : driver_(driver) {}
+  absl::Status Allocate(uint64_t bytes, uint64_t* address) override {
+    return driver_.ToStatus(driver_.allocate(address, bytes), "cuMemAlloc");
   }
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
-
-  // Lays the buffers out between guard zones and fills both.
-  absl::Status Fill(const Buffers& buffers) {
-    offsets_.clear();
-    uint64_t end = kGuardBytes;
-    for (const auto& buffer : buffers) {
-      offsets_.push_back(end);
-      end += (buffer.size() + kAlign - 1) / kAlign * kAlign + kGuardBytes;
-    }
-    if (end > size_) {
-      if (base_ != 0) driver_.free(std::exchange(base_, 0));
-      size_ = 0;
-      if (absl::Status status = driver_.ToStatus(driver_.allocate(&base_, end), "cuMemAlloc"); !status.ok())
-        return status;
-      size_ = end;
-    }
-    end_ = end;
-    if (absl::Status status = driver_.ToStatus(driver_.set_bytes(base_, kGuardByte, end), "cuMemsetD8"); !status.ok())
-      return status;
-    for (size_t i = 0; i < buffers.size(); ++i) {
-      if (buffers[i].empty()) continue;
-      absl::Status status =
-          driver_.ToStatus(driver_.upload(Address(i), buffers[i].data(), buffers[i].size()), "cuMemcpyHtoD");
-      if (!status.ok()) return status;
-    }
-    return absl::OkStatus();
+  void Free(uint64_t address) override { driver_.free(address); }
+  absl::Status Set(uint64_t address, uint8_t value, uint64_t bytes) override {
+    return driver_.ToStatus(driver_.set_bytes(address, value, bytes), "cuMemsetD8");
   }
-
-  // Copies the buffers back; OUT_OF_RANGE where a byte between them has changed.
-  absl::Status ReadBack(Buffers* buffers) const {
-    std::vector<uint8_t> all(end_);
-    if (absl::Status status = driver_.ToStatus(driver_.download(all.data(), base_, end_), "cuMemcpyDtoH"); !status.ok())
-      return status;
-    uint64_t at = 0;
-    for (size_t i = 0; i <= buffers->size(); ++i) {
-      const uint64_t begin = i < buffers->size() ? offsets_[i] : end_;
-      for (; at < begin; ++at)
-        if (all[at] != kGuardByte)
-          return absl::OutOfRangeError(absl::StrCat("the kernel wrote outside its buffers, ", begin - at,
-                                                    " bytes before buffer ", i));
-      if (i == buffers->size()) break;
-      std::vector<uint8_t>& buffer = (*buffers)[i];
-      std::copy_n(all.begin() + static_cast<int64_t>(begin), buffer.size(), buffer.begin());
-      at = begin + buffer.size();
-    }
-    return absl::OkStatus();
+  absl::Status Upload(uint64_t address, const uint8_t* from, uint64_t bytes) override {
+    return driver_.ToStatus(driver_.upload(address, from, bytes), "cuMemcpyHtoD");
   }
-  uint64_t Address(size_t buffer) const { return base_ + offsets_[buffer]; }
+  absl::Status Download(uint8_t* to, uint64_t address, uint64_t bytes) override {
+    return driver_.ToStatus(driver_.download(to, address, bytes), "cuMemcpyDtoH");
+  }
 
  private:
   const CudaDriver& driver_;
-  uint64_t base_ = 0, size_ = 0, end_ = 0;
-  std::vector<uint64_t> offsets_;
 };
 
 class CudaExecutor : public Executor {
  public:
   CudaExecutor(std::shared_ptr<const CudaDriver> driver, int device, DeviceInfo info, AssemblerOptions assembler)
       : driver_(std::move(driver)), device_(device), info_(std::move(info)), assembler_(std::move(assembler)),
-        arena_(*driver_) {}
+        memory_(*driver_) {}
   ~CudaExecutor() override {
     if (module_ != nullptr) driver_->unload_module(module_);
   }
@@ -120,7 +76,8 @@ class CudaExecutor : public Executor {
   const int device_;
   const DeviceInfo info_;
   const AssemblerOptions assembler_;
-  Arena arena_;
+  CudaMemory memory_;
+  GuardedBuffers arena_{memory_};
   void* module_ = nullptr;
   void* function_ = nullptr;
   const KernelLaunch* launch_ = nullptr;
@@ -130,24 +87,14 @@ struct Entry {
   std::string name, target;
 };
 
-// The entry and its text's target, and whether the launch has its number of arguments: the driver reads one pointer for
-// each parameter, whatever it is given.
+// The entry and its text's target.
 absl::StatusOr<Entry> CheckEntry(const KernelLaunch& launch) {
+  if (absl::Status status = ExpectPtx(launch); !status.ok()) return status;
   const absl::StatusOr<isa::Module> module = isa::ptx::Parse(launch.text);
   if (!module.ok()) return module.status();
-  const uint32_t entry = module->FindEntry(launch.entry);
-  if (entry == isa::kNone32)
-    return absl::InvalidArgumentError(absl::StrCat("the text has no entry '", launch.entry, "'"));
-  const auto& parameters = module->functions[entry].params;
-  if (parameters.size() != launch.arguments.size())
-    return absl::InvalidArgumentError(absl::StrCat("the entry has ", parameters.size(), " parameters, the launch ",
-                                                   launch.arguments.size(), " arguments"));
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const KernelLaunch::Argument& argument = launch.arguments[i];
-    if (!argument.buffer && argument.bytes.size() < module->symbols[parameters[i]].size)
-      return absl::InvalidArgumentError(absl::StrCat("argument ", i, " is shorter than its parameter"));
-  }
-  return Entry{std::string(module->functions[entry].name), std::string(module->target)};
+  const absl::StatusOr<uint32_t> entry = FindEntry(*module, launch);
+  if (!entry.ok()) return entry.status();
+  return Entry{std::string(module->functions[*entry].name), std::string(module->target)};
 }
 
 absl::Status CudaExecutor::Load(const std::string& image) {
@@ -187,16 +134,8 @@ absl::Status CudaExecutor::Prepare(const KernelLaunch& launch) {
 absl::Status CudaExecutor::Run(uint32_t, Buffers* buffers) {
   if (launch_ == nullptr) return absl::InternalError("no launch is prepared");
   if (absl::Status status = arena_.Fill(*buffers); !status.ok()) return status;
-  std::vector<std::vector<uint8_t>> values;
+  std::vector<std::vector<uint8_t>> values = arena_.Arguments(*launch_);
   std::vector<void*> pointers;
-  for (const KernelLaunch::Argument& argument : launch_->arguments) {
-    values.push_back(argument.bytes);
-    if (argument.buffer) {
-      const uint64_t address = arena_.Address(*argument.buffer);
-      const auto* bytes = reinterpret_cast<const uint8_t*>(&address);
-      values.back().assign(bytes, bytes + sizeof(address));
-    }
-  }
   for (std::vector<uint8_t>& value : values) pointers.push_back(value.data());
   const auto& [grid, block] = std::pair(launch_->grid, launch_->block);
   absl::Status status = driver_->ToStatus(

@@ -1,30 +1,23 @@
-#ifndef SAMEBITS_WORKERS_ROCM_HIP_DECLARATIONS_H_
-#define SAMEBITS_WORKERS_ROCM_HIP_DECLARATIONS_H_
+#ifndef SAMEBITS_WORKERS_ROCM_HIPBLASLT_DECLARATIONS_H_
+#define SAMEBITS_WORKERS_ROCM_HIPBLASLT_DECLARATIONS_H_
 
-// The few parts of the C interfaces of HIP and hipBLASLt that are called, as AMD documents them for ROCm 6 and 7, so
-// that no header of ROCm is needed to build. Enumerations are passed as int, handles as pointers.
+// The few parts of hipBLASLt's C interface that are called, as AMD documents them for ROCm 6 and 7, so that no header of ROCm
+// is needed to build. Enumerations are passed as int, handles as pointers.
 
 #include <cstddef>
 #include <cstdint>
+
+#include "workers/rocm/runtime/hip_declarations.h"
 
 namespace samebits::workers::hip {
 
 using Handle = void*;       // of hipBLASLt
 using Descriptor = void*;   // of an operation, a layout or a preference
-using Stream = void*;       // null: the default one
 
-inline constexpr int kSuccess = 0;           // hipSuccess, HIPBLAS_STATUS_SUCCESS
-inline constexpr int kErrorOutOfMemory = 2;  // of HIP
-
-inline constexpr int kStatusAllocFailed = 2;  // of hipBLASLt
+inline constexpr int kStatusAllocFailed = 2;  // hipblasStatus_t
 inline constexpr int kStatusInvalidValue = 3;
 inline constexpr int kStatusNotSupported = 7;
 inline constexpr int kStatusArchMismatch = 8;
-
-inline constexpr int kCopyHostToDevice = 1;
-inline constexpr int kCopyDeviceToHost = 2;
-
-inline constexpr int kAttributeMultiprocessorCount = 63;
 
 inline constexpr int kR32F = 0;  // hipDataType
 inline constexpr int kR64F = 1;
@@ -63,4 +56,4 @@ static_assert(sizeof(Algo) == 24 && sizeof(HeuristicResult) == 56);
 
 }  // namespace samebits::workers::hip
 
-#endif  // SAMEBITS_WORKERS_ROCM_HIP_DECLARATIONS_H_
+#endif  // SAMEBITS_WORKERS_ROCM_HIPBLASLT_DECLARATIONS_H_
