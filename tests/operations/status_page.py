@@ -98,7 +98,7 @@ def main():
             samebits.ask("fleet", "node-1", "--drain")
             samebits.verify("--no-wait")
             samebits.ask("profile", "import", str(PROFILE))
-            page.look("busy", "node-1", "online", "draining", "PTX interpreter", "runs no submitted kernels", "SUCCEEDED",
+            page.look("busy", "node-1", "online", "draining", "interpreter of PTX", "runs no submitted kernels", "SUCCEEDED",
                       "QUEUED", "EQUIVALENT", "CONSISTENT", "NVIDIA H200", "archProfiles/", absent=["No worker has registered yet"])
             add_alarm(pathlib.Path(scratch) / "data" / "samebits.db")
             page.look("alarm", "Hardware contradicts a certificate", "reproducers/0123456789abcdef0123456789abcdef-0",

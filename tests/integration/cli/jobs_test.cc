@@ -61,7 +61,7 @@ TEST_F(JobsTest, VerifyComparesBytes) {
   WorkerProcess worker(server_.address(), "w");
   const Outcome equal = Verify({sum_, swapped_});
   EXPECT_EQ(equal.exit_code, 0) << equal.err;
-  EXPECT_THAT(equal.out, AllOf(HasSubstr("CONSISTENT"), HasSubstr("PTX interpreter"), HasSubstr("1 of 1")));
+  EXPECT_THAT(equal.out, AllOf(HasSubstr("CONSISTENT"), HasSubstr("interpreter of PTX"), HasSubstr("1 of 1")));
   const Outcome different = Verify({sum_, product_});
   EXPECT_EQ(different.exit_code, 1) << different.err;
   EXPECT_THAT(different.out, AllOf(HasSubstr("bytes 1"), HasSubstr("bytes 2")));
@@ -102,7 +102,7 @@ TEST_F(JobsTest, JobsAreListedShownWatchedCancelledAndDeleted) {
 
 TEST_F(JobsTest, FleetShowsWorkers) {
   WorkerProcess worker(server_.address(), "w");
-  EXPECT_THAT(Ask({"fleet"}).out, AllOf(HasSubstr("ONLINE"), HasSubstr("workers/w"), HasSubstr("PTX interpreter")));
+  EXPECT_THAT(Ask({"fleet"}).out, AllOf(HasSubstr("ONLINE"), HasSubstr("workers/w"), HasSubstr("interpreter of PTX")));
   const Json shown = Json::parse(Ask({"fleet", "--format", "json"}).out);
   EXPECT_EQ(shown["devices"][0]["backend"], "cpu");
   EXPECT_EQ(Ask({"fleet", "nobody"}).exit_code, 2);

@@ -143,6 +143,7 @@ WorkerProcess::WorkerProcess(const std::string& server, const std::string& id, c
   streams_.Write("in", "");
   std::vector<std::string> words = {"--server", server, "--id", id, "--allow-submitted-kernels"};
   if (std::find(more.begin(), more.end(), "--no-cpu") == more.end()) words.push_back("--no-cuda");
+  if (getenv("SAMEBITS_HIP") == nullptr) words.push_back("--no-rocm");
   words.insert(words.end(), more.begin(), more.end());
   pid_ = Spawn(words, streams_.path(), kWorker);
   words = {"fleet", id, "--server", server};

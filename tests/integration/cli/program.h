@@ -82,7 +82,8 @@ class ServerProcess {
   std::string address_, metrics_;
 };
 
-// A worker of a server, with this machine's CPU only (unless an option says --no-cpu), stopped with the object.
+// A worker of a server, with this machine's CPU only (unless an option says --no-cpu) and, where SAMEBITS_HIP is set, HIP's
+// devices, stopped with the object.
 class WorkerProcess {
  public:
   // `more` options; waits until the server, asked with the options `ask`, knows it. A failed start is a failed test.

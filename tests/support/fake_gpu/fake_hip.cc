@@ -1,4 +1,5 @@
-// Stands in for libamdhip64.so: one device, whose memory is the host's. Numbers are those of HIP's documentation.
+// With fake_hip_device.cc stands in for libamdhip64.so: devices whose memory is the host's, and which run no kernels. Numbers
+// are those of HIP's documentation.
 
 #include <cstddef>
 #include <cstdlib>
@@ -6,9 +7,6 @@
 
 extern "C" {
 
-int hipSetDevice(int device) { return device == 0 ? 0 : 101; }
-int hipDeviceGetName(char* name, int length, int) { return std::strncpy(name, "stand-in of AMD", length), 0; }
-int hipDeviceGetAttribute(int* value, int attribute, int) { return *value = attribute == 63 ? 304 : -1, 0; }
 int hipMalloc(void** pointer, size_t bytes) { return *pointer = std::malloc(bytes), *pointer == nullptr ? 2 : 0; }
 int hipFree(void* pointer) { return std::free(pointer), 0; }
 int hipMemset(void* to, int value, size_t bytes) { return std::memset(to, value, bytes), 0; }
@@ -26,7 +24,13 @@ int hipMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, 
   return 0;
 }
 int hipDeviceSynchronize() { return 0; }
-int hipGetLastError() { return 0; }
-const char* hipGetErrorString(int) { return "an error of the stand-in"; }
+
+constexpr int kNotSupported = 801;
+int hipModuleLoadData(void**, const void*) { return kNotSupported; }
+int hipModuleUnload(void*) { return kNotSupported; }
+int hipModuleGetFunction(void**, void*, const char*) { return kNotSupported; }
+int hipModuleLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**) {
+  return kNotSupported;
+}
 
 }  // extern "C"

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/amdgcn_kernels.h"
+
 namespace samebits::workers {
 namespace {
 
@@ -103,6 +105,53 @@ TEST_F(CpuExecutorTest, VariantsShowResultsThatDependOnOrder) {
   EXPECT_NE((*Run(race, {1, 2}, 0))[0], (*Run(race, {1, 2}, 1))[0]);
   const KernelLaunch fixed = Launch("add.rn.f32 %f3, %f1, %f1;");
   EXPECT_EQ(*Run(fixed, {7, 9}, 0), *Run(fixed, {7, 9}, 1));
+}
+
+KernelLaunch AmdgcnLaunch(const test::AmdgcnText& text, uint32_t items = 2) {
+  KernelLaunch launch = Launch("", items);
+  launch.text = test::AmdgcnElement(text);
+  launch.arguments[2].bytes = Words({0x3f800000, 0});
+  return launch;
+}
+
+TEST_F(CpuExecutorTest, ComputesBitsOfAmdgcn) {
+  EXPECT_THAT(*Run(AmdgcnLaunch({}), {0x3f800000, 0x40000000}), ElementsAre(0x40000000, 0x40400000));
+  EXPECT_THAT(*Run(AmdgcnLaunch({}, 1), {0, 0}), ElementsAre(0x3f800000, 0x5a5a5a5a));
+  const KernelLaunch race = AmdgcnLaunch({.body = "\tv_mov_b32_e32 v3, v1\n\tv_mov_b32_e32 v0, 0\n"}, 2);
+  KernelLaunch blocks = race;
+  blocks.grid = {2, 1, 1};
+  blocks.block = {1, 1, 1};
+  std::vector<uint32_t> in(33, 0);
+  in[0] = 1, in[32] = 2;
+  EXPECT_NE((*Run(blocks, in, 0))[0], (*Run(blocks, in, 1))[0]);
+}
+
+TEST_F(CpuExecutorTest, RefusesWhatItWouldHaveToGuessOfAmdgcn) {
+  const auto code = [&](const test::AmdgcnText& text) { return Run(AmdgcnLaunch(text), {0x3f800000, 0}).status().code(); };
+  EXPECT_EQ(code({.body = "\tv_exp_f32_e32 v3, v1\n"}), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(code({.body = "\tv_frobnicate_f32 v3, v1\n"}), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(code({.processor = "gfx1100"}), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(code({.body = "\tv_cvt_f32_u32_e32 v3, s9\n"}), absl::StatusCode::kOk);  // the count of workgroups
+  test::AmdgcnText text;
+  KernelLaunch launch = AmdgcnLaunch(text);
+  launch.text.replace(launch.text.find("hidden_block_count_x"), 20, "hidden_hostcall_buffer");
+  const absl::Status hidden = Run(launch, {0, 0}).status();
+  EXPECT_TRUE(absl::IsUnimplemented(hidden));
+  EXPECT_THAT(std::string(hidden.message()), HasSubstr("line 9: 's_load_dword': reads an argument that only the runtime knows"));
+  launch = AmdgcnLaunch(text);
+  launch.text.replace(launch.text.find("denorm_mode_32 3"), 16, "denorm_mode_32 0");
+  EXPECT_TRUE(absl::IsUnimplemented(Run(launch, {0, 0}).status()));
+}
+
+TEST_F(CpuExecutorTest, ReportsWhatAmdgcnKernelsDoWrong) {
+  const auto code = [&](const test::AmdgcnText& text, uint32_t items = 2) {
+    return Run(AmdgcnLaunch(text, items), std::vector<uint32_t>(items, 0)).status().code();
+  };
+  EXPECT_EQ(code({.body = "\tv_mov_b32_e32 v3, v1\n\tv_add_u32_e32 v0, 0x2000, v0\n"}), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(code({.body = ".Lagain:\n\ts_branch .Lagain\n"}), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(code({}, 257), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({.metadata = "    .reqd_workgroup_size:\n      - 64\n      - 1\n      - 1\n"}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({.body = "\t.incbin \"/etc/passwd\"\n"}), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace
