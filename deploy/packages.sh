@@ -7,7 +7,7 @@ PACKAGES_BUILD=(g++ cmake ninja-build ccache libabsl-dev libgrpc++-dev libprotob
 PACKAGES_TEST=(openssl libgtest-dev libgmock-dev libbenchmark-dev python3 python3-numpy python3-venv
                python3-torch chromium prometheus)
 # Tests that need these are skipped without them: not every release has them.
-PACKAGES_TEST_OPTIONAL=(llvm-19 clang-19)
+PACKAGES_TEST_OPTIONAL=(llvm-19 clang-19 lld-19 libamd-comgr2)
 
 step() { printf '\n==> %s\n' "$*"; }
 note() { printf '    %s\n' "$*"; }

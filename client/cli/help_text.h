@@ -71,8 +71,8 @@ inline constexpr char kVerifyHelp[] =
   samebits verify --manifest kernels.jsonl sum/0 sum/1 --device cuda --distribution wide
 
 Runs every launch on the same inputs on workers (samebits-worker) and says which wrote the same bytes, whether each
-repeats, and whether that agrees with the static verdicts. A device is a backend (cpu, cuda), cuda/sm_90 or one device
-(workers/NAME/devices/0). Buffers: NAME=TYPE:ELEMENTS[:in|:out|:inout][:unit][:LOW..HIGH], NAME being that of --arg
+repeats, and whether that agrees with the static verdicts. A device is a backend (cpu, cuda, rocm), cuda/sm_90 or one device
+(workers/NAME/devices/0). PTX runs on cpu and cuda, AMDGCN on cpu and rocm (which was never executed on an AMD GPU). Buffers: NAME=TYPE:ELEMENTS[:in|:out|:inout][:unit][:LOW..HIGH], NAME being that of --arg
 x=ptr:NAME, else the argument's position; types f32 f16 bf16 e4m3 e5m2 f64 i32 i8 raw. In JSON: "buffers".
 Inputs: uniform normal scales unit integers sparse wide cancelling subnormals special (docs/inputs.md).
 Exit codes: 0 all launches ran and wrote the same bytes; 1 they differ, do not repeat, or contradict a verdict; 2 usage

@@ -126,7 +126,7 @@ absl::StatusOr<AssemblerInput> PrepareForAssembler(std::string_view text) {
 
 absl::StatusOr<std::unique_ptr<Assembler>> FindAssembler() {
   if (const char* named = std::getenv(kVariable); named != nullptr && *named != '\0') {
-    if (IsProgram(named)) return std::make_unique<ClangAssembler>(named);
+    if (IsProgram(named)) return std::make_unique<ClangAssembler>(fs::absolute(named).string());  // it runs in another folder
     return absl::UnavailableError(absl::StrCat("--amdgcn-clang: ", named, " is no program"));
   }
   absl::StatusOr<std::shared_ptr<const Comgr>> comgr = Comgr::Load();

@@ -31,7 +31,7 @@ class Assembler {
 };
 
 // The clang that the variable SAMEBITS_AMDGCN_CLANG names; else libamd_comgr.so (comgr.h); else the clang of /opt/rocm.
-// UNAVAILABLE, saying what was looked for. A clang needs ld.lld beside it or on PATH; it writes to the folder of temporary
+// UNAVAILABLE, saying what was looked for. A clang needs ld.lld beside it; it writes to the folder of temporary
 // files.
 absl::StatusOr<std::unique_ptr<Assembler>> FindAssembler();
 
