@@ -95,7 +95,7 @@ void AddOptions(CLI::App* app, Options* o) {
   app->add_flag("--no-rocm", o->no_rocm, "Leave out AMD GPUs");
   app->add_option("--amdgcn-clang", o->amdgcn_clang, "A clang, with ld.lld beside it, that assembles AMDGCN for AMD GPUs; "
                   "default: libamd_comgr, else the clang of /opt/rocm")
-      ->envname("SAMEBITS_AMDGCN_CLANG")->type_name("FILE");
+      ->type_name("FILE");
   app->add_option("--cpu-sm", o->cpu_sm, "Architecture whose matrix units the CPU computes; default: each text's own")
       ->check(CLI::Range(50, 200).description(""))->type_name("N");
   app->add_option("--cpu-slots", o->cpu_slots, "Tasks at a time on the CPU")->check(CLI::Range(1, 64).description(""))
@@ -106,14 +106,13 @@ void AddOptions(CLI::App* app, Options* o) {
       ->check(CLI::Range(64, 1 << 20).description(""))->type_name("MIB");
 }
 
-void AddGpus(const char* kind, absl::StatusOr<std::vector<DeviceInfo>> (*list)(uint32_t first),
+void AddGpus(const char* kind, const absl::StatusOr<std::vector<DeviceInfo>>& found, const std::string& assembler,
              std::vector<DeviceHandle>* devices) {
-  const auto found = list(static_cast<uint32_t>(devices->size()));
   if (!found.ok() && !absl::IsNotFound(found.status()))
     std::fprintf(stderr, "samebits-worker: no %s devices: %s\n", kind, std::string(found.status().message()).c_str());
   if (!found.ok()) return;
   for (size_t i = 0; i < found->size(); ++i)
-    devices->push_back({(*found)[i], absl::StrCat((*found)[i].backend, ":", i), ""});
+    devices->push_back({(*found)[i], absl::StrCat((*found)[i].backend, ":", i), assembler});
 }
 
 std::vector<DeviceHandle> Devices(const Options& options) {
@@ -122,8 +121,10 @@ std::vector<DeviceHandle> Devices(const Options& options) {
     const auto index = static_cast<uint32_t>(devices.size());
     devices.push_back({MakeCpuExecutor({options.cpu_sm}, index)->device(), absl::StrCat("cpu:", options.cpu_sm), ""});
   }
-  if (!options.no_cuda) AddGpus("CUDA", ListCudaDevices, &devices);
-  if (!options.no_rocm) AddGpus("ROCm", ListRocmDevices, &devices);
+  const auto next = [&] { return static_cast<uint32_t>(devices.size()); };
+  if (!options.no_cuda) AddGpus("CUDA", ListCudaDevices(next()), "", &devices);
+  if (!options.no_rocm)
+    AddGpus("ROCm", ListRocmDevices(next(), options.amdgcn_clang), options.amdgcn_clang, &devices);
   return devices;
 }
 
@@ -229,8 +230,6 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const Options& options, A
 }
 
 int Work(const Options& options) {
-  // Children, which assemble, get it in their environment.
-  if (!options.amdgcn_clang.empty()) setenv("SAMEBITS_AMDGCN_CLANG", options.amdgcn_clang.c_str(), 1);
   sigset_t signals;
   sigemptyset(&signals);
   for (const int s : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&signals, s);

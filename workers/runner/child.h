@@ -29,7 +29,7 @@ namespace samebits::workers {
 struct DeviceHandle {
   DeviceInfo info;
   std::string argument;
-  std::string assembler;  // path of the ptxas that assembles texts in place of the driver; empty: none
+  std::string assembler;  // path of the ptxas that assembles texts in place of the driver, or of the clang for AMDGCN; empty: none
 };
 
 struct ChildLimits {

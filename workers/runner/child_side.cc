@@ -28,7 +28,7 @@ absl::StatusOr<std::unique_ptr<Executor>> Open(const std::string& device, const 
   if (backend == "cpu") return MakeCpuExecutor({number}, 0);
   DeviceInfo info;
   if (slash < device.size()) info.uuid = device.substr(slash + 1);
-  return backend == "rocm" ? MakeRocmExecutor(number, info) : MakeCudaExecutor(number, info, assembler);
+  return backend == "rocm" ? MakeRocmExecutor(number, info, assembler.program) : MakeCudaExecutor(number, info, assembler);
 }
 
 int Run(const std::string& device, const AssemblerOptions& assembler, int first, const OpenExecutor& open) {

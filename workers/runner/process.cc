@@ -23,7 +23,7 @@ constexpr size_t kMostRead = 1 << 20;  // at once
 // A child must see the devices that the worker saw, in the same order, through the same libraries.
 constexpr const char* kKeptVariables[] = {"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
                                           "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "HSA_OVERRIDE_GFX_VERSION", "SAMEBITS_HIP",
-                                          "SAMEBITS_COMGR", "SAMEBITS_AMDGCN_CLANG", "SAMEBITS_HIPBLASLT", "SAMEBITS_CUDART", "SAMEBITS_CUDA_DRIVER",
+                                          "SAMEBITS_COMGR", "SAMEBITS_HIPBLASLT", "SAMEBITS_CUDART", "SAMEBITS_CUDA_DRIVER",
                                           "SAMEBITS_CUBLAS", "SAMEBITS_CUBLASLT", "SAMEBITS_NVRTC"};
 
 absl::Status Errno(const char* call) { return absl::UnavailableError(absl::StrCat(call, ": ", strerror(errno))); }

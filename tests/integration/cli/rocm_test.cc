@@ -42,7 +42,7 @@ class RocmTest : public ::testing::Test {
   std::string Write(const std::string& name, const std::string& body) { return files_.Write(name + ".s", AmdgcnElement(body)); }
 
   const ScopedVariable hip_{"SAMEBITS_HIP", SAMEBITS_FAKE_HIP_MACHINE}, comgr_{"SAMEBITS_COMGR", SAMEBITS_FAKE_COMGR2},
-      clang_{"SAMEBITS_AMDGCN_CLANG", nullptr}, visible_{"HIP_VISIBLE_DEVICES", "0"};
+      visible_{"HIP_VISIBLE_DEVICES", "0"};
   const Folder data_, files_;
   ServerProcess server_{data_.path()};
   const std::string sum_ = Write("sum", "\tv_add_f32_e32 v3, s8, v1\n"), swapped_ = Write("swapped", "\tv_add_f32_e64 v3, v1, s8\n"),
@@ -52,6 +52,7 @@ class RocmTest : public ::testing::Test {
 TEST_F(RocmTest, KernelsGoToDevicesThatRunTheirLanguage) {
   WorkerProcess worker(server_.address(), "w");
   EXPECT_THAT(Ask({"fleet"}).out, AllOf(HasSubstr("stand-in of AMD"), HasSubstr("gfx942")));
+  EXPECT_THAT(Ask({"fleet", "w"}).out, AllOf(HasSubstr("304"), HasSubstr("6.3.42134"), HasSubstr("comgr 2.0")));
   // All devices of a language: AMDGCN on the CPU and ROCm, PTX on the CPU only; where they agree they are one class.
   const Outcome both = Verify({sum_, swapped_});
   EXPECT_EQ(both.exit_code, 0) << both.out << both.err;

@@ -18,28 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kVariable[] = "SAMEBITS_AMDGCN_CLANG";
 constexpr size_t kMostWords = 1000;
-
-std::string_view Strip(std::string_view line) {
-  const size_t begin = line.find_first_not_of(" \t\r");
-  return begin == std::string_view::npos ? std::string_view() : line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
-}
-
-// "gfx942:xnack-" of a line that ends in `...-gfx942:xnack-"`; empty where there is none.
-std::string ProcessorIn(std::string_view line) {
-  const size_t begin = line.rfind("gfx");
-  if (begin == std::string_view::npos) return "";
-  size_t end = begin;
-  while (end < line.size() && (absl::ascii_isalnum(static_cast<unsigned char>(line[end])) || line[end] == ':' ||
-                               line[end] == '+' || line[end] == '-'))
-    ++end;
-  return std::string(line.substr(begin, end - begin));
-}
 
 class ComgrAssembler : public Assembler {
  public:
   explicit ComgrAssembler(std::shared_ptr<const Comgr> comgr) : comgr_(std::move(comgr)) {}
+  std::string Version() const override { return absl::StrCat("comgr ", comgr_->version()); }
   absl::StatusOr<std::string> Assemble(const AssemblerInput& input) const override {
     return comgr_->Assemble(input.text, input.Triple());
   }
@@ -71,6 +55,18 @@ class ScratchFolder {
 class ClangAssembler : public Assembler {
  public:
   explicit ClangAssembler(std::string program) : program_(std::move(program)) {}
+  std::string Version() const override {
+    std::string said;
+    const absl::Status status = heal::RunTool({program_, "--version"}, "", [&](std::string_view more) {
+      said.append(more.substr(0, kMostWords));
+      return absl::OkStatus();
+    });
+    constexpr std::string_view kMark = "clang version ";
+    const size_t at = said.find(kMark);
+    if (!status.ok() || at == std::string::npos) return "clang";
+    const size_t begin = at + kMark.size();
+    return absl::StrCat("clang ", said.substr(begin, said.find_first_of(" \n-+", begin) - begin));
+  }
   absl::StatusOr<std::string> Assemble(const AssemblerInput& input) const override {
     const ScratchFolder folder;
     if (folder.path().empty()) return absl::UnavailableError("no folder of temporary files can be written on the worker");
@@ -102,33 +98,9 @@ bool IsProgram(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<AssemblerInput> PrepareForAssembler(std::string_view text) {
-  AssemblerInput input;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = text.substr(at, end - at), stripped = Strip(line);
-    at = end + 1;
-    const bool is_target = stripped.substr(0, 14) == ".amdgcn_target";
-    if (is_target || stripped.substr(0, 14) == "amdhsa.target:") {
-      const std::string processor = ProcessorIn(stripped);
-      if (is_target && input.processor.empty()) input.processor = processor;
-      if (processor.empty() || input.processor != processor)
-        return absl::InvalidArgumentError(absl::StrCat("the text names two processors, or none: ", std::string(stripped)));
-      absl::StrAppend(&input.text, is_target ? ".amdgcn_target \"" : "amdhsa.target: '", input.Triple(), is_target ? "\"" : "'");
-    } else if (stripped.substr(0, 5) != ".size" || (stripped.size() > 5 && stripped[5] != ' ' && stripped[5] != '\t')) {
-      absl::StrAppend(&input.text, absl::string_view(line.data(), line.size()));
-    }
-    input.text += '\n';
-  }
-  if (input.processor.empty()) return absl::InvalidArgumentError("the text has no .amdgcn_target: the processor is not known");
-  return input;
-}
-
-absl::StatusOr<std::unique_ptr<Assembler>> FindAssembler() {
-  if (const char* named = std::getenv(kVariable); named != nullptr && *named != '\0') {
-    if (IsProgram(named)) return std::make_unique<ClangAssembler>(fs::absolute(named).string());  // it runs in another folder
-    return absl::UnavailableError(absl::StrCat("--amdgcn-clang: ", named, " is no program"));
-  }
+absl::StatusOr<std::unique_ptr<Assembler>> FindAssembler(const std::string& clang) {
+  if (IsProgram(clang)) return std::make_unique<ClangAssembler>(fs::absolute(clang).string());  // it runs in another folder
+  if (!clang.empty()) return absl::UnavailableError(absl::StrCat("--amdgcn-clang: ", clang, " is no program"));
   absl::StatusOr<std::shared_ptr<const Comgr>> comgr = Comgr::Load();
   if (comgr.ok()) return std::make_unique<ComgrAssembler>(*std::move(comgr));
   for (const char* path : {"/opt/rocm/llvm/bin/clang", "/opt/rocm/lib/llvm/bin/clang"})

@@ -95,11 +95,12 @@ absl::StatusOr<std::shared_ptr<const Comgr>> Comgr::Load() {
   SAMEBITS_RETURN_IF(finder.status());
   size_t major = 0, minor = 0;
   call.amd_comgr_get_version(&major, &minor);
+  comgr->version_ = absl::StrCat(major, ".", minor);
   // Interface 3 dropped two actions from the front of the list.
   if (major == 2) comgr->assemble_ = 10, comgr->link_ = 9;
   if (major == 3) comgr->assemble_ = 8, comgr->link_ = 7;
   if (comgr->assemble_ == 0)
-    return absl::UnavailableError(absl::StrCat("libamd_comgr has interface ", major, ".", minor, ", neither 2 nor 3"));
+    return absl::UnavailableError(absl::StrCat("libamd_comgr has interface ", comgr->version_, ", neither 2 nor 3"));
   return std::shared_ptr<const Comgr>(std::move(comgr));
 }
 

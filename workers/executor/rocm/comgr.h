@@ -22,6 +22,8 @@ class Comgr {
   // INVALID_ARGUMENT with the assembler's words, RESOURCE_EXHAUSTED, INTERNAL.
   absl::StatusOr<std::string> Assemble(const std::string& text, const std::string& processor) const;
 
+  const std::string& version() const { return version_; }  // of its interface: "3.0"
+
   // All handles are structures of one 64-bit field, passed by value.
   struct Handle {
     uint64_t value = 0;
@@ -47,6 +49,7 @@ class Comgr {
 
  private:
   Functions call_;
+  std::string version_;
   int assemble_ = 0, link_ = 0;  // actions
 };
 

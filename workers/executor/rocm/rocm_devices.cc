@@ -69,13 +69,14 @@ absl::StatusOr<DeviceInfo> DescribeRocmDevice(const HipRuntime& hip, int ordinal
   info.multiprocessors = static_cast<uint32_t>(Attribute(hip, hip::kAttributeMultiprocessorCount, ordinal));
   info.memory_bytes = memory;
   info.driver_version = Version(version);
+  info.libraries = {{"hip", info.driver_version}};
   info.uuid = Uuid(hip, ordinal);
   info.clock_megahertz = static_cast<uint32_t>(Attribute(hip, hip::kAttributeClockKilohertz, ordinal) / 1000);
   info.ecc = Attribute(hip, hip::kAttributeEccEnabled, ordinal) != 0;
   return info;
 }
 
-absl::StatusOr<std::vector<DeviceInfo>> ListRocmDevices(uint32_t first) {
+absl::StatusOr<std::vector<DeviceInfo>> ListRocmDevices(uint32_t first, const std::string& clang) {
   const absl::StatusOr<std::shared_ptr<const HipRuntime>> loaded = HipRuntime::Load();
   if (!loaded.ok()) return loaded.status();
   const HipRuntime& hip = **loaded;
@@ -85,13 +86,16 @@ absl::StatusOr<std::vector<DeviceInfo>> ListRocmDevices(uint32_t first) {
   if (error == hip::kErrorNoDevice || (error == hip::kSuccess && count == 0))
     return absl::UnavailableError("HIP finds no device; may this user open /dev/kfd and /dev/dri?");
   SAMEBITS_RETURN_IF(ToStatus(hip, error, "hipGetDeviceCount"));
-  if (const auto assembler = FindAssembler(); !assembler.ok()) return assembler.status();
+  const auto assembler = FindAssembler(clang);
+  if (!assembler.ok()) return assembler.status();
+  const std::string assembler_version = (*assembler)->Version();
   std::vector<DeviceInfo> devices;
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     absl::StatusOr<DeviceInfo> info = DescribeRocmDevice(hip, ordinal);
     if (!info.ok()) return info.status();
     devices.push_back(*std::move(info));
     devices.back().index = first + static_cast<uint32_t>(ordinal);
+    devices.back().assembler = assembler_version;
   }
   return devices;
 }

@@ -129,7 +129,7 @@ absl::Status RocmExecutor::Run(uint32_t, Buffers* buffers) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Executor>> MakeRocmExecutor(int ordinal, const DeviceInfo& info) {
+absl::StatusOr<std::unique_ptr<Executor>> MakeRocmExecutor(int ordinal, const DeviceInfo& info, const std::string& clang) {
   absl::StatusOr<std::shared_ptr<const HipRuntime>> loaded = HipRuntime::Load();
   if (!loaded.ok()) return loaded.status();
   const HipRuntime& hip = **loaded;
@@ -144,7 +144,7 @@ absl::StatusOr<std::unique_ptr<Executor>> MakeRocmExecutor(int ordinal, const De
   int most_shared = 0;
   SAMEBITS_RETURN_IF(ToStatus(
       hip, hip.hipDeviceGetAttribute(&most_shared, hip::kAttributeMaxSharedMemoryPerBlock, ordinal), "hipDeviceGetAttribute"));
-  absl::StatusOr<std::unique_ptr<Assembler>> assembler = FindAssembler();
+  absl::StatusOr<std::unique_ptr<Assembler>> assembler = FindAssembler(clang);
   if (!assembler.ok()) return assembler.status();
   return std::make_unique<RocmExecutor>(*std::move(loaded), *std::move(assembler), static_cast<uint32_t>(most_shared),
                                         *std::move(now));

@@ -32,10 +32,10 @@ std::string ReadAll(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-absl::StatusOr<std::string> Assemble(const std::string& text) {
+absl::StatusOr<std::string> Assemble(const std::string& text, const std::string& clang = "") {
   const absl::StatusOr<AssemblerInput> input = PrepareForAssembler(text);
   if (!input.ok()) return input.status();
-  const auto assembler = FindAssembler();
+  const auto assembler = FindAssembler(clang);
   if (!assembler.ok()) return assembler.status();
   return (*assembler)->Assemble(*input);
 }
@@ -82,6 +82,33 @@ TEST(PrepareForAssemblerTest, RefusesTextsWithoutAProcessorOrWithTwo) {
   EXPECT_THAT(Message(two), HasSubstr("two processors"));
 }
 
+TEST(CheckDirectivesTest, RefusesWhatReadsRepeatsOrFillsWithoutBound) {
+  for (const char* line :
+       {"\t.incbin \"/etc/passwd\"", ".INCBIN \"x\"", "a: .include \"x\"", "\"a\": .incbin \"x\"", ".amdhsa_code_object_version 5 .incbin \"x\"",
+        "\t.end_amdgpu_metadata .incbin \"x\"", "\t.ascii \"; .incbin\"", "nop\r.incbin \"x\"", "nop /* x", "\t.macro m", "\t.Rept 5",
+        "x: .irpc a, b", ".org 5", "\t.dcb.b 1000000, 1", "\t.ds.b 5", "\t.comm x, 5", "\t.nops 5", "\t.bundle_align_mode 30",
+        "\t.fill 1<<40, 4, 0", "\t.fill 70000000", "\t.fill 8, 9", "\t.fill 8, n", "\t.zero n", "\t.space -1", "\t.skip 0x10000000", "\t.p2align 30",
+        "\t.p2align n", "\t.balign 1<<30", "\t.ALIGN 40 - 1", "nop\v.globl k", "\t.section .deplibs,\"MS\",@llvm_dependent_libraries,1",
+        "\t.section .d,\"MS\",@0x6fff4c04,1", "\t.section .d,@note", "\t.pushsection .d"}) {
+    const absl::Status status = CheckDirectives(std::string("\tnop\n") + line + "\n");
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << line;
+    EXPECT_THAT(Message(status), HasSubstr("line 2: ")) << line;
+  }
+  std::string much;
+  for (int i = 0; i < 100; ++i) much += "\t.p2align 20\n";
+  EXPECT_THAT(Message(CheckDirectives(much)), HasSubstr("line 65: more than 64 MiB of padding"));
+}
+
+TEST(CheckDirectivesTest, TakesWhatCompilersWrite) {
+  for (const char* line :
+       {"\t.fill 256, 4, 3212836864", "\t.p2alignl 6, 3212836864", "\t.p2align\t8", "\t.p2align\t6, 0x0", "\t.zero\t16 ; padding",
+        "\t.section\t.AMDGPU.gpr_maximums,\"\",@progbits", "\t.section\t\".note.GNU-stack\",\"\",@progbits", "\t.section .debug_str,\"MS\",@progbits,1",
+        "\t.section .text", "    .align:          8", "\tv_mul_f32_e32 v1, 0.5, v2", "\tv_add_f32_dpp v1, v1, v2 row_shr:4\r",
+        "\t.set .Lk.num_vgpr, max(32, .Lk.other)", "k.rept:", "\ts_branch .Lrept"}) {
+    EXPECT_TRUE(CheckDirectives(line).ok()) << CheckDirectives(line);
+  }
+}
+
 class ComgrTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ComgrTest, AssemblesAndLinksAndGivesEverythingBack) {
@@ -109,12 +136,11 @@ INSTANTIATE_TEST_SUITE_P(Interfaces, ComgrTest, ::testing::Values(SAMEBITS_FAKE_
 
 TEST(FindAssemblerTest, SaysWhatIsMissing) {
   const ScopedVariable missing("SAMEBITS_COMGR", "/nowhere/libamd_comgr.so");
-  const ScopedVariable wrong("SAMEBITS_AMDGCN_CLANG", "/nowhere/clang");
-  EXPECT_EQ(FindAssembler().status(), absl::UnavailableError("--amdgcn-clang: /nowhere/clang is no program"));
-  const ScopedVariable none("SAMEBITS_AMDGCN_CLANG", nullptr);
+  EXPECT_EQ(FindAssembler("/nowhere/clang").status(), absl::UnavailableError("--amdgcn-clang: /nowhere/clang is no program"));
   if (fs::exists("/opt/rocm")) GTEST_SKIP() << "this machine has ROCm";
-  EXPECT_THAT(Message(FindAssembler().status()), HasSubstr("/nowhere/libamd_comgr.so is not found; SAMEBITS_COMGR may name it"));
-  EXPECT_THAT(Message(FindAssembler().status()), HasSubstr("--amdgcn-clang may name"));
+  const std::string message = Message(FindAssembler("").status());
+  EXPECT_THAT(message, HasSubstr("/nowhere/libamd_comgr.so is not found; SAMEBITS_COMGR may name it"));
+  EXPECT_THAT(message, HasSubstr("--amdgcn-clang may name"));
 }
 
 // Real assemblers, where they are installed.
@@ -126,7 +152,6 @@ class RealClangTest : public ::testing::Test {
   void SetUp() override {
     if (!fs::exists(kClang) || !fs::exists("/usr/lib/llvm-19/bin/ld.lld")) GTEST_SKIP() << "clang-19 or lld-19 is not installed";
   }
-  const ScopedVariable named_{"SAMEBITS_AMDGCN_CLANG", kClang};
 };
 
 TEST_F(RealClangTest, MakesCodeObjectsOfTheCorpus) {
@@ -141,7 +166,7 @@ TEST_F(RealClangTest, MakesCodeObjectsOfTheCorpus) {
     const std::string text = ReadAll(texts[i]);
     const auto module = isa::amdgcn::Parse(text);
     ASSERT_TRUE(module.ok()) << module.status();
-    ExpectCodeObject(Assemble(text), std::string(module->amdgcn->kernels[0].name));
+    ExpectCodeObject(Assemble(text, kClang), std::string(module->amdgcn->kernels[0].name));
   }
 }
 
@@ -149,16 +174,17 @@ TEST_F(RealClangTest, TellsTheAssemblersWordsAndLeavesNoFiles) {
   const std::string folder = ::testing::TempDir() + "samebits_code_object";
   fs::create_directories(folder);
   const ScopedVariable temporary("TMPDIR", folder.c_str());
-  ExpectCodeObject(Assemble(AmdgcnElement()), "k");
-  const absl::Status wrong = Assemble(AmdgcnElement("\tv_frobnicate_f32 v3, v1\n")).status();
+  ExpectCodeObject(Assemble(AmdgcnElement(), kClang), "k");
+  const absl::Status wrong = Assemble(AmdgcnElement("\tv_frobnicate_f32 v3, v1\n"), kClang).status();
   EXPECT_TRUE(absl::IsInvalidArgument(wrong)) << wrong;
   EXPECT_THAT(Message(wrong), HasSubstr("kernel.s:16:2: error: invalid instruction"));
+  EXPECT_THAT((*FindAssembler(kClang))->Version(), ::testing::StartsWith("clang 19."));
   EXPECT_TRUE(fs::is_empty(folder));
   fs::remove_all(folder);
 }
 
 TEST(RealComgrTest, MakesACodeObject) {
-  const ScopedVariable clang("SAMEBITS_AMDGCN_CLANG", nullptr), comgr("SAMEBITS_COMGR", nullptr);
+  const ScopedVariable comgr("SAMEBITS_COMGR", nullptr);
   if (!Comgr::Load().ok()) GTEST_SKIP() << "libamd_comgr is not installed";
   AmdgcnText text;
   text.processor = "gfx90a";  // older releases know it, too

@@ -57,7 +57,7 @@ class RocmExecutorTest : public ::testing::Test {
   }
 
   const ScopedVariable hip_{"SAMEBITS_HIP", SAMEBITS_FAKE_HIP_MACHINE}, comgr_{"SAMEBITS_COMGR", SAMEBITS_FAKE_COMGR3},
-      clang_{"SAMEBITS_AMDGCN_CLANG", nullptr}, visible_{"HIP_VISIBLE_DEVICES", nullptr};
+      visible_{"HIP_VISIBLE_DEVICES", nullptr};
   std::unique_ptr<Executor> executor_;
 };
 
@@ -76,6 +76,9 @@ TEST_F(RocmExecutorTest, ListsDevicesAsHipTellsThem) {
   EXPECT_EQ(first.uuid, "117374616e642d696e206e756d626572");
   EXPECT_EQ(first.clock_megahertz, 2100u);
   EXPECT_TRUE(first.ecc);
+  EXPECT_EQ(first.assembler, "comgr 3.0");
+  ASSERT_EQ(first.libraries.size(), 1u);
+  EXPECT_EQ(first.libraries[0].version, "6.3.42134");
   EXPECT_EQ((*devices)[1].index, 4u);
   EXPECT_EQ((*devices)[1].architecture, "gfx90a");
   EXPECT_EQ((*devices)[1].uuid, "0000:c1:00.0");
