@@ -20,7 +20,7 @@ import samebits
 from samebits.results import Status, Verdict
 from samebits.triton.batch import Batch
 from samebits.triton.binding import Bound, Buffer, Unsupported, arguments, launch_key, source_parts
-from samebits.triton.compiling import Compiled, compiled_from
+from samebits.triton.compiled import Compiled, compiled_from
 from samebits.triton.deciding import Decider
 from samebits.triton.report import Report
 
@@ -217,10 +217,13 @@ class _Ready:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def texts(self) -> Iterator[Tuple[int, Compiled]]:
-        return iter(enumerate(self._texts))
+    def texts(self, indices: Sequence[int], *, exact: bool) -> Iterator[Tuple[int, Compiled]]:
+        return iter([(i, self._texts[i]) for i in indices])
 
     def finish(self, indices: Sequence[int]) -> None:
+        pass
+
+    def finished(self) -> None:
         pass
 
 

@@ -8,7 +8,7 @@ import samebits.triton
 import triton
 import triton_kernels as kernels
 from samebits import Verdict
-from samebits.triton import Buffer, EquivalenceError, KeepEquivalent, binding, compiling
+from samebits.triton import Buffer, EquivalenceError, KeepEquivalent, batch, binding, compiling, drafts
 from triton.backends.compiler import GPUTarget
 
 TARGET = GPUTarget("cuda", 90, 32)
@@ -62,7 +62,8 @@ def test_the_cache_tells_launches_apart(tmp_path):
 
 def test_compiles_the_longest_first():
     bounds = [binding.bind(kernels.row_sum, TARGET, sum_args(), {"grid": (8,), **config.all_kwargs()}) for config in SUM_CONFIGS]
-    assert compiling._longest_first(bounds) == [2, 0, 3, 1]  # 512 by 1 warp, 128 by 1 and 512 by 4, 128 by 4
+    assert compiling.Compilers(bounds, 1)._ordered(range(4)) == [2, 0, 3, 1]  # 512 by 1 warp, 128 by 1 and 512 by 4, 128 by 4
+    assert compiling.Compilers(bounds, 1, exact=[1])._ordered(range(4)) == [1, 2, 0, 3]
 
 
 def test_references():
@@ -194,10 +195,44 @@ def test_kept_are_in_the_cache_of_triton_as_it_would_make_them(tmp_path, monkeyp
     with compiling.Compilers(bounds, 2) as compilers:
         texts = dict(compilers.texts())
         assert sum(bool(text.ptx) for text in texts.values()) == 2 and not stored(tmp_path / "kept")
-        compilers.finish([0, 1, 2])
+        compilers.finish([0, 1])
+        compilers.finish([1, 2])
+        compilers.finished()
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "plain"))
     assert all(compiling.compile_one(bound).finished for bound in bounds[:3])
     assert len(stored(tmp_path / "kept")) == 3 and stored(tmp_path / "kept") == stored(tmp_path / "plain")
+
+
+@pytest.mark.parametrize("kernel, named, kept", [
+    (kernels.row_sum, sum_args(), 1), (kernels.scaled, dict(x=Buffer("fp32"), o=Buffer("fp32"), scale=1.5, n=1000), 4)])
+@pytest.mark.parametrize("reference", ["first", "largest"])
+def test_drafts_drop_but_never_keep(tmp_path, monkeypatch, kernel, named, kept, reference):
+    real = {row.config: row.signature.digest for row in prune(kernel, SUM_CONFIGS, named, reference)[1].rows}
+    monkeypatch.setattr(drafts, "_BULKY", 0)
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+    for cached in (0, 4):
+        found, report = prune(kernel, SUM_CONFIGS, named, reference, cache=tmp_path)
+        assert found == SUM_CONFIGS[:kept] and report.cached == cached
+        assert {row.config: row.signature.digest for row in report.rows} == real
+        assert [row.reason.endswith("of a draft") for row in report.rows] == [False] * kept + [True] * (4 - kept)
+    assert len(list((tmp_path / "triton").rglob("*.cubin"))) == kept  # as it will run, not the draft
+
+
+def test_a_draft_alone_keeps_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(drafts, "_BULKY", 0)
+    monkeypatch.setattr(batch.Batch, "undecided_drafts", lambda *_: [])
+    named = dict(x=Buffer("fp32"), o=Buffer("fp32"), scale=1.5, n=1000)
+    found, report = prune(kernels.scaled, SUM_CONFIGS, named)
+    assert found == SUM_CONFIGS[:1] and {row.verdict for row in report.dropped} == {Verdict.UNKNOWN}
+
+
+def test_where_no_draft_can_be_made_there_is_none(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(drafts, "_BULKY", 0)
+    monkeypatch.setattr(drafts.Draft, "__enter__", lambda self: 1 / 0)
+    _, report = prune(kernels.row_sum, SUM_CONFIGS, sum_args())
+    assert len(report.kept) == 1 and not any("draft" in row.reason for row in report.rows)
 
 
 def test_an_unknown_triton_compiles_each_by_itself(monkeypatch):

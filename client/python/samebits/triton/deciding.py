@@ -3,7 +3,7 @@
 import os
 import time
 import warnings
-from typing import Any, Callable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import samebits
 from samebits.triton.batch import Batch, Reference, Texts
@@ -11,6 +11,8 @@ from samebits.triton.binding import Bound
 from samebits.triton.cache import SignatureCache, default_folder
 from samebits.triton.compiling import Compilers
 from samebits.triton.report import Report, Row
+
+_DRAFT = "\ndraft"  # ends the keys of drafts
 
 
 class Decider:
@@ -42,22 +44,23 @@ class Decider:
         compilers of the launches whose signatures are not known, with their indices."""
         bound_at = time.perf_counter()
         cache, version = self._cache()
-        known = {i: cache.get(bound.key) for i, bound in batch.bound.items()}
-        batch.signatures.update({i: signature for i, signature in known.items() if signature is not None})
-        cached, order = len(batch.signatures), [i for i in batch.bound if i not in batch.signatures]
-        checked_by, compiled_at, signed_at = "all known", bound_at, bound_at
-        bounds = [batch.bound[i] for i in order]
-        with make_compilers(bounds, order) if make_compilers else Compilers(bounds, self._workers) as compilers:
-            if order:
-                checked_by, compiled_at = self._sign(batch, compilers, order)
-            for i in order:
-                if i in batch.signatures and batch.signatures[i].version == version:
-                    cache.put(batch.bound[i].key, batch.signatures[i])
-            signed_at = time.perf_counter()
-            wanted, shown = batch.wanted(self._reference)
-            rows = batch.rows(wanted)
-            compilers.finish([position for position, i in enumerate(order) if rows[i].kept])
-        end = time.perf_counter()
+        cached = self._recall(batch, cache)
+        order = [i for i in batch.bound if i not in batch.signatures or i in batch.drafts]
+        checked_by, compiled_at, signed_at, lacking = "all known", bound_at, bound_at, self._lacking(batch)
+        if lacking:
+            exact = [position for position, i in enumerate(order) if i == batch.reference]
+            bounds = [batch.bound[i] for i in order]
+            with make_compilers(bounds, order) if make_compilers else Compilers(bounds, self._workers, exact=exact) as compilers:
+                while lacking:
+                    checked_by, compiled_at = self._sign(batch, compilers, order, lacking)
+                    self._remember(batch, cache, version, lacking)
+                    lacking = self._lacking(batch)
+                signed_at = time.perf_counter()
+                rows = batch.rows(batch.wanted(self._reference)[0])
+                compilers.finish([position for position, i in enumerate(order) if rows[i].kept])
+                compilers.finished()
+        wanted, shown = batch.wanted(self._reference)
+        rows, end = batch.rows(wanted), time.perf_counter()
         seconds = {"bind": bound_at - begin, "compile": compiled_at - bound_at, "check": signed_at - compiled_at,
                    "assemble": end - signed_at, "total": end - begin}
         self.reports.append(Report(kernel, shown, tuple(rows), checked_by, cached, seconds))
@@ -68,24 +71,70 @@ class Decider:
         version = _signature_version()
         return SignatureCache(self._cache_folder if version else None, {"version": version, **self._options}), version
 
-    def _sign(self, batch: Batch, compilers: Compilers, order: List[int]) -> Tuple[str, float]:
-        """Signatures of what `compilers` compile, which is numbered by `order`: who gave them, and when all was compiled."""
-        texts = Texts(batch, compilers, order)
-        partition, checked_by = self._ask(texts)
+    def _recall(self, batch: Batch, cache: SignatureCache) -> int:
+        """How many signatures, of kernels or else of their drafts, were known."""
+        for i, bound in batch.bound.items():
+            known = cache.get(bound.key)
+            draft = None if known else cache.get(bound.key + _DRAFT)
+            if known or draft:
+                batch.signatures[i] = known or draft
+            if draft:
+                batch.drafts.add(i)
+        return len(batch.signatures)
+
+    def _remember(self, batch: Batch, cache: SignatureCache, version: Optional[int], indices: Sequence[int]) -> None:
+        for i in indices:
+            if i in batch.signatures and batch.signatures[i].version == version:
+                cache.put(batch.bound[i].key + _DRAFT * (i in batch.drafts), batch.signatures[i])
+
+    def _lacking(self, batch: Batch) -> List[int]:
+        """What is to be compiled and signed next: all without a signature, then drafts that decide nothing."""
+        without = [i for i in batch.bound if i not in batch.signatures and i not in batch.failures]
+        return without or batch.undecided_drafts(batch.wanted(self._reference)[0])
+
+    def _sign(self, batch: Batch, compilers: Compilers, order: List[int], lacking: List[int]) -> Tuple[str, float]:
+        """Signatures of these of what `compilers` compile, which is numbered by `order`: who gave them, and when all was
+        compiled. What was a draft is none any more."""
+        position = {index: i for i, index in enumerate(order)}
+        drafts = batch.drafts.intersection(lacking)
+        for index in drafts:
+            del batch.signatures[index]
+        batch.drafts -= drafts
+        texts = Texts(batch, compilers.texts([position[i] for i in lacking], exact=bool(drafts)), order)
+        partition, checked_by = self._ask(texts, self._finish_early(batch, texts, compilers, position))
         for index, item_id in texts.item_of.items():
             signature = partition.signatures.get(item_id) if partition else None
             if signature is None:
                 batch.fail(index, partition.errors.get(item_id, "no answer") if partition else checked_by)
+                batch.drafts.discard(index)
             else:
                 batch.signatures[index] = signature
         return checked_by, texts.compiled_at
 
-    def _ask(self, items: Texts) -> Tuple[Optional[samebits.Partition], str]:
+    def _finish_early(self, batch: Batch, texts: Texts, compilers: Compilers, position: Dict[int, int]) -> samebits.ProgressFn:
+        """Has the machine code made of what is equal to the reference as soon as both are known."""
+        digests: Dict[str, str] = {}
+
+        def wanted() -> str:
+            if batch.reference is None:
+                return "" if self._reference == "largest" else self._reference
+            known = batch.signatures.get(batch.reference)
+            return known.digest if known else digests.get(texts.item_of.get(batch.reference, ""), "")
+
+        def told(progress: samebits.Progress) -> None:
+            digests[progress.item_id] = progress.signature.digest if progress.signature else ""
+            digest = wanted()
+            if digest:
+                compilers.finish([position[i] for i, item_id in list(texts.item_of.items()) if digests.get(item_id) == digest])
+
+        return told
+
+    def _ask(self, items: Texts, on_result: samebits.ProgressFn) -> Tuple[Optional[samebits.Partition], str]:
         """One call; in this process where the server is away. (None, why) where nobody answers."""
         failures = []
         for name, make in self._answerers():
             try:
-                return make().partition(iter(items), **self._options), name
+                return make().partition(iter(items), on_result=on_result, **self._options), name
             except samebits.SamebitsError as error:
                 failures.append(f"{name}: {error.message}")
                 if not isinstance(error, (samebits.UnavailableError, samebits.NativeLibraryError, samebits.DeadlineError)):

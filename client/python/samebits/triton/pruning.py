@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Sequence
 from samebits.results import Verdict
 from samebits.triton.batch import Batch, Reference, named_reference
 from samebits.triton.binding import unwrap
+from samebits.triton.compiling import warm_up
 from samebits.triton.deciding import Decider
 from samebits.triton.report import EquivalenceError, Report, Row
 
@@ -42,6 +43,7 @@ class KeepEquivalent(Decider):
 
     def __call__(self, configs: Sequence[Any], named_args: Dict[str, Any], **keywords: Any) -> List[Any]:
         begin = time.perf_counter()
+        warm_up()
         kernel = self._kernel or _calling_autotuner()
         target = self._target or _current_target()
         batch = Batch(list(configs), named_reference(self._reference, configs))
