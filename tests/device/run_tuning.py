@@ -8,7 +8,8 @@ client/python/bundle.py (samebits, libsamebits.so, protobuf).
 
 tuning: for each kernel of tuning_cases.py every configuration runs on three draws of inputs; the configurations that
 samebits.triton.keep_equivalent keeps are compared, byte for byte, with those that return the reference's bytes, and its
-time with that of Triton's own benchmarking of the whole space.
+time with that of Triton's own benchmarking of the whole space: its compilations, one after the other as the tuner makes
+them, and its timing.
 ops: for each case of ops_cases.py the pinned configurations are checked, run and compared byte for byte, and the best
 time is set against the best of the free-order space at the same shape.
 Writes DIR/tuning-record.json and DIR/ops-record.json as it goes. Exit status 1 where a kept configuration returned other
@@ -104,19 +105,26 @@ def judge(report, hardware, fails):
 
 
 def compile_as_the_tuner(case, named, keywords):
-    """Seconds that the tuner's compilations take one after the other; leaves all of them in Triton's cache. Half of the cores
-    work, so that no compilation is slower for its neighbours."""
+    """Seconds that the tuner's compilations take one after the other; leaves all of them in Triton's cache. A quarter of the
+    cores work, so that no compilation is slower for its neighbours."""
     target = triton.runtime.driver.active.get_current_target()
     bounds = [binding.bind(case.kernel, target, named, {**keywords, **config.all_kwargs()}) for config in case.configs]
-    return sum(result.seconds for result in compiling.compile_all(bounds, max(1, len(os.sched_getaffinity(0)) // 2)))
+    return sum(result.seconds for result in compiling.compile_all(bounds, max(1, len(os.sched_getaffinity(0)) // 4)))
 
 
-def tune_case(case, folder):
-    keep = samebits.triton.keep_equivalent("first", kernel=case.kernel, cache=folder)
+def tune_cold(case, folder):
+    """Seconds of the tuner with nothing compiled, as a user has it: to hold the sum of the two parts against."""
+    os.environ["TRITON_CACHE_DIR"] = os.path.join(folder, "cold")
+    case.kernel.device_caches.clear()
+    return benchmark(case)[0]
+
+
+def tune_case(case, folder, cold):
     named, keywords = case.arguments(1), {"grid": case.grid, "warmup": False, **case.fixed}
     torch.cuda.synchronize()
     os.environ["TRITON_CACHE_DIR"] = os.path.join(folder, "call")
     begin = time.perf_counter()
+    keep = samebits.triton.keep_equivalent("first", kernel=case.kernel, cache=folder)
     keep(case.configs, named, **keywords)
     first = time.perf_counter() - begin
     report = keep.report()
@@ -138,6 +146,8 @@ def tune_case(case, folder):
            "benchmark seconds, all compiled": round(seconds, 2),
            "benchmark seconds with its compilations": round(seconds + compilers, 2)}
     row["share"] = round(first / (seconds + compilers), 4)
+    if cold:
+        row["benchmark seconds, nothing compiled"] = round(tune_cold(case, folder), 2)
     for name, given in (("first", report), ("largest", largest.report())):
         wrong, split = judge(given, hardware, fails)
         kept = [times[c] for c in given.kept if c in times and c in hardware.of]
@@ -155,7 +165,7 @@ def tuning(options, begin, device):
         case = make()
         try:
             with tempfile.TemporaryDirectory() as folder:
-                row = tune_case(case, folder)
+                row = tune_case(case, folder, make is tuning_cases.CASES[0])
         except Exception:
             traceback.print_exc()
             row = {"kernel": case.name, "failed": traceback.format_exc().splitlines()[-1]}
@@ -209,12 +219,12 @@ def compile_variants(variants):
     return [[(b, done[id(b)]) for b in group] for group in bounds]
 
 
-def proved_classes(variants, compiled):
+def proved_classes(variants, built):
     """Classes that the checker finds among the launches that write the output whole, and how many it could not decide."""
     items = []
-    for i, (variant, group) in enumerate(zip(variants, compiled)):
+    for i, (variant, group) in enumerate(zip(variants, built)):
         if len(group) == 1 and not group[0][1].error:
-            items.append((str(i), compiling.kernel_launch(*group[0])))
+            items.append((str(i), compiled.kernel_launch(*group[0])))
     partition = samebits.Local().partition(items)
     return len(items), len(partition.classes), len(partition.unknown_ids) + len(partition.error_ids)
 
@@ -244,8 +254,8 @@ def race(sides):
 def ops_case(case):
     case.prepare()
     pinned, free = case.variants(True), case.variants(False)
-    compiled = compile_variants(pinned + free)
-    checked, classes, undecided = proved_classes(pinned, compiled[:len(pinned)])
+    built = compile_variants(pinned + free)
+    checked, classes, undecided = proved_classes(pinned, built[:len(pinned)])
     hardware = Hardware()
     for variant in pinned:
         try:
@@ -323,6 +333,6 @@ if __name__ == "__main__":
     import samebits
     import samebits.triton
     import tuning_cases
-    from samebits.triton import binding, compiling
+    from samebits.triton import binding, compiled, compiling
 
     sys.exit(main())

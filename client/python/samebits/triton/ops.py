@@ -80,21 +80,23 @@ def _nothing():
 
 
 @triton.constexpr_function
-def _gathers(left, length, each, warps):
-    """Whether `left` of `length` elements are what warps of `each` elements have not folded alone."""
-    return warps > 1 and left * each == length and left >= 4
+def _trades(left, length, V, warps):
+    """Whether at this level threads trade: each then has neighbours of all its own, instead of a part of all neighbours.
+
+    First where each thread has folded its vector and still has several values: one exchange of them costs less than
+    log2(32) shuffles of each. Then where each warp has folded its own: at once, as otherwise every level between warps
+    would wait for a barrier of its own."""
+    if left * V <= length and left >= 64 * warps:
+        return True
+    return left >= 4 and left == min(length // (32 * V), warps)
 
 
 @triton.jit
-def _fold(x, R: tl.constexpr, N: tl.constexpr, EACH: tl.constexpr = 128):
-    """[R, N] -> [R]: the balanced tree over the second axis, a power of two long.
-
-    What is left when a warp has folded its own, EACH neighbours, goes through shared memory at once, to where each warp has
-    all of it: otherwise every level between warps would wait for a barrier of its own.
-    """
+def _fold(x, R: tl.constexpr, N: tl.constexpr, V: tl.constexpr = 4):
+    """[R, N] -> [R]: the balanced tree over the second axis, a power of two long. V neighbours are in one thread."""
     for level in tl.static_range(_log2(N)):
         pairs = tl.reshape(x, (R, N >> (level + 1), 2))
-        if _gathers(N >> level, N, EACH, num_warps()):
+        if _trades(N >> level, N, V, num_warps()):
             left, right = tl.split(pairs)
             x = left + right
         else:
@@ -166,12 +168,12 @@ def _spread(x, R: tl.constexpr, S: tl.constexpr):
 
 
 @triton.jit
-def _tree(x, x_start, y, y_start, first, n, fits, shift, SPAN: tl.constexpr, R: tl.constexpr, BI: tl.constexpr,
+def _tree(x, x_start, y, y_start, first, n, shift, SPAN: tl.constexpr, R: tl.constexpr, BI: tl.constexpr,
           S: tl.constexpr, KIND: tl.constexpr):
     """[R]: for each row the tree over its elements first .. first + SPAN - 1, of which those below n exist.
 
-    x_start, y_start: [R], element 0 of each row; fits: [R], which rows exist; shift: [R]. S parts of the span are
-    summed side by side, in tiles of BI elements.
+    x_start, y_start: [R], element 0 of each row; shift: [R]. S parts of the span are summed side by side, in tiles of BI
+    elements.
     """
     CHUNK: tl.constexpr = SPAN // S
     LEVELS: tl.constexpr = _log2(CHUNK // BI) + 1
@@ -179,14 +181,13 @@ def _tree(x, x_start, y, y_start, first, n, fits, shift, SPAN: tl.constexpr, R: 
     begin = first + part * CHUNK
     x_row = x + _spread(x_start, R, S)
     y_row = y + _spread(y_start, R, S)
-    row_fits = _spread(fits.to(tl.int32), R, S) == 1
     row_shift = _spread(shift, R, S)
     nothing = tl.broadcast_to(_nothing(), (R * S,))
     counter = _empty(nothing, LEVELS)
     tiles = CHUNK // BI if S > 1 else tl.minimum(tl.cdiv(n - first, BI), CHUNK // BI)
     for t in range(0, tiles):
         i = (begin + t * BI)[:, None] + tl.arange(0, BI)[None, :]
-        here = row_fits[:, None] & (i < n)
+        here = i < n
         v = tl.load(x_row[:, None] + i, mask=here, other=0.0).to(tl.float32)
         w = v
         if KIND == "product":
@@ -194,6 +195,12 @@ def _tree(x, x_start, y, y_start, first, n, fits, shift, SPAN: tl.constexpr, R: 
         leaf = tl.where(here, _leaf(v, w, row_shift[:, None], KIND), _nothing())
         counter = _count(counter, _fold(leaf, R * S, BI), t, LEVELS)
     return _fold(tl.reshape(_total(counter, tiles, nothing, LEVELS), (R, S)), R, S)
+
+
+@triton.jit
+def _existing(row, rows):
+    """The rows that are read: those past the last read the last, so that loads need no mask. Only stores have one."""
+    return tl.minimum(row, rows - 1).to(tl.int64)
 
 
 @triton.jit
@@ -207,13 +214,14 @@ def _place(BI: tl.constexpr, K: tl.constexpr, V: tl.constexpr, r: tl.constexpr):
 
 
 @triton.jit
-def _load_runs(x, start, first, n, fits, BI: tl.constexpr, K: tl.constexpr, V: tl.constexpr, FULL: tl.constexpr):
+def _load_runs(x, start, first, n, BI: tl.constexpr, K: tl.constexpr, V: tl.constexpr, FULL: tl.constexpr):
     """The elements first .. first + BI - 1 of each row in fp32; zero where there is none."""
     values = ()
     for r in tl.static_range(_count_runs(BI, K, V)):
         i = first + _place(BI, K, V, r)
-        here = fits[:, None] if FULL else fits[:, None] & (i < n)[None, :]
-        values = values + (tl.load(x + start[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32),)
+        at = x + start[:, None] + i[None, :]
+        v = tl.load(at) if FULL else tl.load(at, mask=(i < n)[None, :], other=0.0)
+        values = values + (v.to(tl.float32),)
     return values
 
 
@@ -229,7 +237,7 @@ def _store_runs(out, start, n, fits, values, BI: tl.constexpr, K: tl.constexpr, 
 def _fold_piece(runs, BEGIN: tl.constexpr, RUNS: tl.constexpr, R: tl.constexpr, N: tl.constexpr, V: tl.constexpr):
     """[R]: the tree over the N elements in runs[BEGIN] .. runs[BEGIN + RUNS - 1]."""
     if RUNS == 1:
-        return _fold(runs[BEGIN], R, N, 32 * V)
+        return _fold(runs[BEGIN], R, N, V)
     sums = ()
     for k in tl.static_range(RUNS):
         x = runs[BEGIN + k]
@@ -241,7 +249,7 @@ def _fold_piece(runs, BEGIN: tl.constexpr, RUNS: tl.constexpr, R: tl.constexpr, 
         for k in tl.static_range(RUNS >> (level + 1)):
             met = met + (sums[2 * k] + sums[2 * k + 1],)
         sums = met
-    return _fold(tl.reshape(sums[0], (R, N // RUNS // V)), R, N // RUNS // V, 32)
+    return _fold(tl.reshape(sums[0], (R, N // RUNS // V)), R, N // RUNS // V, 1)
 
 
 @triton.jit
@@ -288,20 +296,20 @@ def sum_rows(x, y, out, rows, n, x_stride, y_stride, divisor, SPAN: tl.constexpr
     row = tl.program_id(0) * BO + tl.arange(0, BO)
     fits = row < rows
     first = tl.program_id(1) * SPAN
-    wide = row.to(tl.int64)
+    wide = _existing(row, rows)
     none = tl.zeros((BO,), tl.float32)
     if 2 * BI > SPAN:
         V: tl.constexpr = _vector(x.dtype)
-        v = _load_runs(x, wide * x_stride, first, n, fits, BI, K, V, FULL)
+        v = _load_runs(x, wide * x_stride, first, n, BI, K, V, FULL)
         w = v
         if KIND == "product":
-            w = _load_runs(y, wide * y_stride, first, n, fits, BI, K, V, FULL)
+            w = _load_runs(y, wide * y_stride, first, n, BI, K, V, FULL)
         total = _fold_runs(v, w, none, first, n, BO, BI, K, V, FULL, KIND)
     else:
-        total = _tree(x, wide * x_stride, y, wide * y_stride, first, n, fits, none, SPAN, BO, BI, S, KIND)
+        total = _tree(x, wide * x_stride, y, wide * y_stride, first, n, none, SPAN, BO, BI, S, KIND)
     if DIVIDE:
         total = tl.div_rn(total, tl.full((BO,), 1.0, tl.float32) * divisor)
-    tl.store(out + wide * tl.num_programs(1) + tl.program_id(1), total.to(out.dtype.element_ty), mask=fits)
+    tl.store(out + row.to(tl.int64) * tl.num_programs(1) + tl.program_id(1), total.to(out.dtype.element_ty), mask=fits)
 
 
 @triton.jit
@@ -351,18 +359,18 @@ def var_rows(x, out, rows, n, x_stride, divisor, SPAN: tl.constexpr, BO: tl.cons
     """out[row] = tree over (x - mean)**2, divided by `divisor`; the mean is the tree over x, divided by n."""
     row = tl.program_id(0) * BO + tl.arange(0, BO)
     fits = row < rows
-    wide = row.to(tl.int64)
+    wide = _existing(row, rows)
     one = tl.full((BO,), 1.0, tl.float32)
     start = wide * x_stride
     if 2 * BI > SPAN:
         V: tl.constexpr = _vector(x.dtype)
-        v = _load_runs(x, start, 0, n, fits, BI, K, V, FULL)
+        v = _load_runs(x, start, 0, n, BI, K, V, FULL)
         center = tl.div_rn(_fold_runs(v, v, one, 0, n, BO, BI, K, V, FULL, "value"), one * n)
         total = _fold_runs(v, v, center, 0, n, BO, BI, K, V, FULL, "centered")
     else:
-        center = tl.div_rn(_tree(x, start, x, start, 0, n, fits, 0.0 * one, SPAN, BO, BI, S, "value"), one * n)
-        total = _tree(x, start, x, start, 0, n, fits, center, SPAN, BO, BI, S, "centered")
-    tl.store(out + wide, tl.div_rn(total, one * divisor).to(out.dtype.element_ty), mask=fits)
+        center = tl.div_rn(_tree(x, start, x, start, 0, n, 0.0 * one, SPAN, BO, BI, S, "value"), one * n)
+        total = _tree(x, start, x, start, 0, n, center, SPAN, BO, BI, S, "centered")
+    tl.store(out + row, tl.div_rn(total, one * divisor).to(out.dtype.element_ty), mask=fits)
 
 
 @triton.jit
@@ -371,11 +379,11 @@ def softmax_rows(x, out, rows, n, x_stride, out_stride, SPAN: tl.constexpr, BO: 
     """out[row, i] = exp(x - max) / tree over exp(x - max). The maximum has no order."""
     row = tl.program_id(0) * BO + tl.arange(0, BO)
     fits = row < rows
-    wide = row.to(tl.int64)
+    wide = _existing(row, rows)
     if 2 * BI > SPAN:
         V: tl.constexpr = _vector(x.dtype)
         COUNT: tl.constexpr = _count_runs(BI, K, V)
-        v = _load_runs(x, wide * x_stride, 0, n, fits, BI, K, V, FULL)
+        v = _load_runs(x, wide * x_stride, 0, n, BI, K, V, FULL)
         top = tl.full((BO,), float("-inf"), tl.float32)
         for r in tl.static_range(COUNT):
             if FULL:
@@ -399,7 +407,7 @@ def softmax_rows(x, out, rows, n, x_stride, out_stride, SPAN: tl.constexpr, BO: 
             largest = tl.maximum(largest, tl.where(here, v, float("-inf")))
         top = tl.max(largest, axis=1)
         start = wide * x_stride
-        total = _tree(x, start, x, start, 0, n, fits, top, SPAN, BO, BI, S, "exp")
+        total = _tree(x, start, x, start, 0, n, top, SPAN, BO, BI, S, "exp")
         for t in range(0, tl.cdiv(n, BI)):
             i = t * BI + tl.arange(0, BI)
             here = fits[:, None] & (i < n)[None, :]
@@ -419,11 +427,11 @@ def rms_norm_rows(x, weight, out, rows, n, x_stride, out_stride, eps, SPAN: tl.c
     """out[row, i] = x * rsqrt(tree over x**2 / n + eps) * weight[i]."""
     row = tl.program_id(0) * BO + tl.arange(0, BO)
     fits = row < rows
-    wide = row.to(tl.int64)
+    wide = _existing(row, rows)
     one = tl.full((BO,), 1.0, tl.float32)
     if 2 * BI > SPAN:
         V: tl.constexpr = _vector(x.dtype)
-        v = _load_runs(x, wide * x_stride, 0, n, fits, BI, K, V, FULL)
+        v = _load_runs(x, wide * x_stride, 0, n, BI, K, V, FULL)
         total = _fold_runs(v, v, one, 0, n, BO, BI, K, V, FULL, "square")
         scale = tl.rsqrt(tl.div_rn(total, one * n) + eps)
         y = ()
@@ -434,7 +442,7 @@ def rms_norm_rows(x, weight, out, rows, n, x_stride, out_stride, eps, SPAN: tl.c
         _store_runs(out, wide * out_stride, n, fits, y, BI, K, V, FULL)
     else:
         start = wide * x_stride
-        total = _tree(x, start, x, start, 0, n, fits, 0.0 * one, SPAN, BO, BI, S, "square")
+        total = _tree(x, start, x, start, 0, n, 0.0 * one, SPAN, BO, BI, S, "square")
         scale = tl.rsqrt(tl.div_rn(total, one * n) + eps)
         for t in range(0, tl.cdiv(n, BI)):
             i = t * BI + tl.arange(0, BI)
