@@ -1,11 +1,20 @@
-"""The free-order counterparts of samebits.triton.ops: the same work, summed in whatever order Triton chooses."""
+"""The free-order counterparts of samebits.triton.ops: the same work, summed in whatever order Triton chooses. ONCE: as
+there, caches are told that no program reads the elements again."""
 import triton
 import triton.language as tl
 
 
 @triton.jit
+def _load(at, here, other, ONCE: tl.constexpr):
+    if ONCE:
+        return tl.load(at, mask=here, other=other, eviction_policy="evict_first").to(tl.float32)
+    else:
+        return tl.load(at, mask=here, other=other).to(tl.float32)
+
+
+@triton.jit
 def sum_rows(x, y, out, rows, n, x_stride, y_stride, SPAN: tl.constexpr, PRODUCT: tl.constexpr, BO: tl.constexpr, BI: tl.constexpr,
-             DIVIDE: tl.constexpr = False):
+             ONCE: tl.constexpr = False, DIVIDE: tl.constexpr = False):
     row = tl.program_id(0) * BO + tl.arange(0, BO)
     first = tl.program_id(1) * SPAN
     fits = row < rows
@@ -14,7 +23,7 @@ def sum_rows(x, y, out, rows, n, x_stride, y_stride, SPAN: tl.constexpr, PRODUCT
     for start in range(first, min(first + SPAN, n), BI):
         i = start + tl.arange(0, BI)
         here = fits[:, None] & (i < n)[None, :]
-        v = tl.load(x + (wide * x_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
+        v = _load(x + (wide * x_stride)[:, None] + i[None, :], here, 0.0, ONCE)
         if PRODUCT:
             v *= tl.load(y + (wide * y_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
         acc += v
@@ -37,34 +46,34 @@ def sum_columns(x, out, n, columns, x_stride, SPAN: tl.constexpr, BO: tl.constex
 
 
 @triton.jit
-def var_rows(x, out, rows, n, x_stride, divisor, BO: tl.constexpr, BI: tl.constexpr):
+def var_rows(x, out, rows, n, x_stride, divisor, BO: tl.constexpr, BI: tl.constexpr, ONCE: tl.constexpr = False):
     row = tl.program_id(0) * BO + tl.arange(0, BO)
     i = tl.arange(0, BI)
     here = (row < rows)[:, None] & (i < n)[None, :]
-    v = tl.load(x + (row.to(tl.int64) * x_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
+    v = _load(x + (row.to(tl.int64) * x_stride)[:, None] + i[None, :], here, 0.0, ONCE)
     mean = tl.sum(v, axis=1) / n
     d = tl.where(here, v - mean[:, None], 0.0)
     tl.store(out + row, (tl.sum(d * d, axis=1) / divisor).to(out.dtype.element_ty), mask=row < rows)
 
 
 @triton.jit
-def softmax_rows(x, out, rows, n, x_stride, out_stride, BO: tl.constexpr, BI: tl.constexpr):
+def softmax_rows(x, out, rows, n, x_stride, out_stride, BO: tl.constexpr, BI: tl.constexpr, ONCE: tl.constexpr = False):
     row = tl.program_id(0) * BO + tl.arange(0, BO)
     i = tl.arange(0, BI)
     here = (row < rows)[:, None] & (i < n)[None, :]
     wide = row.to(tl.int64)
-    v = tl.load(x + (wide * x_stride)[:, None] + i[None, :], mask=here, other=float("-inf")).to(tl.float32)
+    v = _load(x + (wide * x_stride)[:, None] + i[None, :], here, float("-inf"), ONCE)
     e = tl.exp(v - tl.max(v, axis=1)[:, None])
     tl.store(out + (wide * out_stride)[:, None] + i[None, :], (e / tl.sum(e, axis=1)[:, None]).to(out.dtype.element_ty), mask=here)
 
 
 @triton.jit
-def rms_norm_rows(x, weight, out, rows, n, x_stride, out_stride, eps, BO: tl.constexpr, BI: tl.constexpr):
+def rms_norm_rows(x, weight, out, rows, n, x_stride, out_stride, eps, BO: tl.constexpr, BI: tl.constexpr, ONCE: tl.constexpr = False):
     row = tl.program_id(0) * BO + tl.arange(0, BO)
     i = tl.arange(0, BI)
     here = (row < rows)[:, None] & (i < n)[None, :]
     wide = row.to(tl.int64)
-    v = tl.load(x + (wide * x_stride)[:, None] + i[None, :], mask=here, other=0.0).to(tl.float32)
+    v = _load(x + (wide * x_stride)[:, None] + i[None, :], here, 0.0, ONCE)
     g = tl.load(weight + i, mask=i < n, other=0.0).to(tl.float32)
     scale = tl.rsqrt(tl.sum(v * v, axis=1) / n + eps)
     tl.store(out + (wide * out_stride)[:, None] + i[None, :], (v * scale[:, None] * g[None, :]).to(out.dtype.element_ty), mask=here)

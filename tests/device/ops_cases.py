@@ -9,7 +9,7 @@ import free_ops
 from samebits.triton import ops
 from tuning_cases import random
 
-PINNED, FREE = 42, 24  # configurations of each at most
+PINNED, FREE = 60, 48  # configurations of each at most
 
 
 @dataclasses.dataclass
@@ -66,9 +66,10 @@ def free_rows(n, split):
         span = whole // parts
         for bi in ({span, 1024, 2048, 4096} if split else {whole}):
             for bo in (1, 2, 4, 8):
-                out += [dict(BO=bo, BI=bi, SPAN=span, num_warps=w) for w in (1, 2, 4, 8, 16) if bi <= span and 4 <= bo * bi // (32 * w) <= 64]
+                out += [dict(BO=bo, BI=bi, SPAN=span, ONCE=once, num_warps=w) for w in (1, 2, 4, 8, 16) for once in (False, True)
+                        if bi <= span and 4 <= bo * bi // (32 * w) <= 128]
     simple = [c for c in out if c["BI"] == c["SPAN"] == whole]
-    return spread(simple, 16) + spread([c for c in out if c not in simple], FREE - min(16, len(simple)))
+    return spread(simple, 32) + spread([c for c in out if c not in simple], FREE - min(32, len(simple)))
 
 
 def free_columns(n):
@@ -138,7 +139,8 @@ class Case:
         if pinned:
             kind = "product" if product else "value"
             return two_pass(
-                lambda to: Launch(ops.sum_rows, self._grid(c, parts), dict(x=self.x, y=y, out=to, divisor=1.0, **common), dict(KIND=kind, DIVIDE=False, **c)),
+                lambda to: Launch(ops.sum_rows, self._grid(c, parts), dict(x=self.x, y=y, out=to, divisor=1.0, **common),
+                                  dict(KIND=kind, DIVIDE=False, SHARED=product, **c)),
                 lambda p: Launch(ops.sum_rows, grid2, dict(x=p, y=p, out=out, divisor=1.0, **second), dict(KIND="value", DIVIDE=False, S=1, **small)),
                 parts, out, rows)
         return two_pass(

@@ -155,7 +155,7 @@ def _leaf(v, w, shift, KIND: tl.constexpr):
         d = v - shift
         return libdevice.mul_rn(d, d)
     elif KIND == "product":
-        return libdevice.mul_rn(v, w)
+        return libdevice.mul_rn(v, tl.broadcast_to(w, v.shape))
     else:
         tl.static_assert(KIND == "exp")
         return tl.exp(v - shift)
@@ -214,13 +214,19 @@ def _place(BI: tl.constexpr, K: tl.constexpr, V: tl.constexpr, r: tl.constexpr):
 
 
 @triton.jit
-def _load_runs(x, start, first, n, BI: tl.constexpr, K: tl.constexpr, V: tl.constexpr, FULL: tl.constexpr):
-    """The elements first .. first + BI - 1 of each row in fp32; zero where there is none."""
+def _load_runs(x, start, first, n, BI: tl.constexpr, K: tl.constexpr, V: tl.constexpr, FULL: tl.constexpr,
+               ONCE: tl.constexpr = True):
+    """The elements first .. first + BI - 1 of each row in fp32; zero where there is none. ONCE: no program reads them
+    again."""
+    EVICT: tl.constexpr = "evict_first" if ONCE else ""
     values = ()
     for r in tl.static_range(_count_runs(BI, K, V)):
         i = first + _place(BI, K, V, r)
         at = x + start[:, None] + i[None, :]
-        v = tl.load(at) if FULL else tl.load(at, mask=(i < n)[None, :], other=0.0)
+        if FULL:
+            v = tl.load(at, eviction_policy=EVICT)
+        else:
+            v = tl.load(at, mask=(i < n)[None, :], other=0.0, eviction_policy=EVICT)
         values = values + (v.to(tl.float32),)
     return values
 
@@ -288,10 +294,11 @@ def _right_to_left(sums, BI: tl.constexpr):
 @triton.jit
 def sum_rows(x, y, out, rows, n, x_stride, y_stride, divisor, SPAN: tl.constexpr, KIND: tl.constexpr,
              DIVIDE: tl.constexpr, BO: tl.constexpr, BI: tl.constexpr, S: tl.constexpr, K: tl.constexpr = 1,
-             FULL: tl.constexpr = False):
+             FULL: tl.constexpr = False, SHARED: tl.constexpr = False, AHEAD: tl.constexpr = False):
     """out[row, part] = tree over x[row, i], i in part * SPAN ...; parts are the second grid axis.
 
-    KIND "value", "square" or "product" (with y[row, i]); DIVIDE: divided by `divisor`, rounded once.
+    KIND "value", "square" or "product" (with y[row, i]; SHARED: y_stride is 0); DIVIDE: divided by `divisor`, rounded
+    once. AHEAD: all of x is under way before the first of y, which takes registers.
     """
     row = tl.program_id(0) * BO + tl.arange(0, BO)
     fits = row < rows
@@ -303,7 +310,9 @@ def sum_rows(x, y, out, rows, n, x_stride, y_stride, divisor, SPAN: tl.constexpr
         v = _load_runs(x, wide * x_stride, first, n, BI, K, V, FULL)
         w = v
         if KIND == "product":
-            w = _load_runs(y, wide * y_stride, first, n, BI, K, V, FULL)
+            if AHEAD:
+                tl.debug_barrier()
+            w = _load_runs(y, tl.zeros((1,), tl.int64) if SHARED else wide * y_stride, first, n, BI, K, V, FULL, False)
         total = _fold_runs(v, w, none, first, n, BO, BI, K, V, FULL, KIND)
     else:
         total = _tree(x, wide * x_stride, y, wide * y_stride, first, n, none, SPAN, BO, BI, S, KIND)
@@ -469,7 +478,7 @@ def space(op: str, n: int) -> List[triton.Config]:
     op: "sum", "mean", "var", "dot_rows", "softmax", "rms_norm"; "sum_columns" and "mean_columns" along the first axis.
     Constants: BO rows or columns a program, BI elements a tile (U rows in registers), S parts side by side, SPAN
     elements of the axis a program (less than the axis: a second pass adds the parts), K vectors of 16 bytes that a
-    thread takes side by side, FULL: all elements of all tiles exist.
+    thread takes side by side, FULL: all elements of all tiles exist, AHEAD: of dot_rows, more loads under way at once.
     """
     whole = _power(n)
     if op in ("sum_columns", "mean_columns"):
@@ -503,8 +512,10 @@ def _whole_tiles(op: str, n: int) -> List[triton.Config]:
     shapes = [dict(BO=bo, BI=bi, S=1, SPAN=whole, K=k, FULL=full) for bi, full in tiles for k in runs
               for bo in ((1,) if k > 1 and twice or bi < whole and op == "var" else (1, 2, 4, 8, 16))
               if k == 1 or (bi == tight and tight >= 512 * k)]
+    if op == "dot_rows":
+        shapes += [dict(c, AHEAD=True) for c in shapes if c["K"] == 1 and c["FULL"]]
     return [triton.Config(c, num_warps=w) for c in shapes for w in (1, 2, 4, 8, 16)
-            if 1 <= c["BO"] * c["BI"] / (32 * w) <= 64 and c["BO"] * c["BI"] <= _TILE]
+            if 1 <= c["BO"] * c["BI"] / (32 * w) <= (128 if c["FULL"] else 64) and c["BO"] * c["BI"] <= _TILE]
 
 
 def _loops(op: str, n: int) -> List[triton.Config]:
@@ -606,7 +617,7 @@ def _reduce(op: str, x: Any, y: Any, kind: str, dim: int, divide: bool, dtype: A
             flat_y = y.contiguous() if y.ndim == 1 else y.reshape(-1, n).contiguous()
             y_stride = 0 if y.ndim == 1 else flat_y.stride(0)
         sum_rows[grid](flat, flat_y, partial, outer, n, flat.stride(0), y_stride, float(n), KIND=kind,
-                       DIVIDE=divide and parts == 1, **run)
+                       DIVIDE=divide and parts == 1, SHARED=y is not None and y_stride == 0, **run)
     if outer and parts > 1:
         _second_pass(columns, partial, out, outer, parts, float(n), divide)
     return out.reshape(shape)
