@@ -1,7 +1,8 @@
 #include "core/symexec/lanes.h"
 
 #include <algorithm>
-#include <array>
+
+#include "core/symexec/lane_classes.h"
 
 namespace samebits::symexec {
 
@@ -12,6 +13,11 @@ using expr::Scalar;
 namespace {
 constexpr expr::BufferId kAnyBuffer = 0xffff;
 }
+
+VectorOps::VectorOps(canonical::Builder* builder, LaneSpace* space)
+    : builder_(*builder), nodes_(builder->nodes()), space_(*space) {}
+
+VectorOps::~VectorOps() = default;
 
 Lanes VectorOps::Const(uint64_t value, int width) {
   Lanes v;
@@ -193,111 +199,6 @@ bool VectorOps::Uniform(Fn fn, uint64_t attr, int width, std::span<const Lanes* 
   return true;
 }
 
-// Operands of an operation at hand, lane by lane, and the lanes whose result was built. A lane with the same nodes, whose
-// anchors are shifted by one number in each group (buffer and symbolic part), has the same result, shifted alike.
-class VectorOps::LaneClasses {
- public:
-  LaneClasses(const VectorOps& ops, std::span<const Lanes* const> operands) {
-    for (const Lanes* v : operands) {
-      Operand o;
-      if (!v->uniform()) {
-        o.nodes = ops.space_.nodes(v->nodes & ~kMixed);
-        varying_.push_back(operands_.size());
-      }
-      o.first = static_cast<uint32_t>(columns_.size());
-      for (const LaneAnchor& a : v->anchors)
-        columns_.push_back({ops.space_.array(a.array), a.constant,
-                            a.symbolic & kMixed ? ops.space_.symbolics(a.symbolic & ~kMixed) : nullptr});
-      operands_.push_back(o);
-    }
-  }
-  // The lane before `lane` with the same result but for `shift` per group of its result's anchors; -1: none known.
-  int Find(int lane, Scalar* result) {
-    for (const Seen& seen : recent_) {
-      if (seen.lane < 0 || !SameNodes(seen.lane, lane)) continue;
-      bool equal = true;
-      for (size_t a = 0; a < seen.anchors.size() && equal; ++a) {
-        const Place& p = seen.anchors[a];
-        const Column& c = columns_[p.column];
-        const int64_t shift = c.offsets[lane] - c.offsets[seen.lane];
-        if (p.leads) shift_[p.group] = shift;
-        equal = shift_[p.group] == shift && (c.symbolics == nullptr || c.symbolics[lane] == c.symbolics[seen.lane]);
-      }
-      if (!equal) continue;
-      *result = seen.result;
-      for (int i = 0; i < result->slots; ++i)
-        if (seen.group[i] >= 0) result->anchor[i].offset += shift_[seen.group[i]];
-      return seen.lane;
-    }
-    return -1;
-  }
-  // `lane`'s operands led to `result`.
-  void Add(int lane, const std::vector<Scalar>& operands, const Scalar& result) {
-    Seen& seen = recent_[next_];
-    seen.lane = -1;
-    seen.anchors.clear();
-    struct Group {
-      expr::BufferId buffer;
-      uint32_t symbolic;
-    };
-    Group groups[expr::kMaxSlots];
-    int count = 0;
-    for (size_t o = 0; o < operands.size(); ++o) {
-      for (int i = 0; i < operands[o].slots; ++i) {
-        const Anchor& a = operands[o].anchor[i];
-        int g = 0;
-        while (g < count && (groups[g].buffer != a.buffer || groups[g].symbolic != a.symbolic)) ++g;
-        if (g == expr::kMaxSlots) return;
-        seen.anchors.push_back({operands_[o].first + static_cast<uint32_t>(i), static_cast<uint16_t>(g), g == count});
-        if (g == count) groups[count++] = {a.buffer, a.symbolic};
-      }
-    }
-    seen.result = result;
-    for (int i = 0; i < result.slots; ++i) {
-      seen.group[i] = -1;
-      for (int g = 0; g < count; ++g)
-        if (groups[g].buffer == result.anchor[i].buffer && groups[g].symbolic == result.anchor[i].symbolic)
-          seen.group[i] = static_cast<int8_t>(g);
-    }
-    seen.lane = lane;
-    next_ = (next_ + 1) % kRecent;
-  }
-
- private:
-  static constexpr int kRecent = 4;
-  struct Operand {
-    const uint32_t* nodes = nullptr;  // null: one for all lanes
-    uint32_t first = 0;               // column
-  };
-  struct Column {
-    const int64_t* offsets;
-    int64_t constant;
-    const uint32_t* symbolics;        // null: one for all lanes
-  };
-  struct Place {
-    uint32_t column;
-    uint16_t group;
-    bool leads;                       // first of its group
-  };
-  struct Seen {
-    int lane = -1;
-    std::vector<Place> anchors;
-    Scalar result;
-    std::array<int8_t, expr::kMaxSlots> group;  // of the result's anchors; -1: none
-  };
-  bool SameNodes(int a, int b) const {
-    for (const size_t o : varying_)
-      if (operands_[o].nodes[a] != operands_[o].nodes[b]) return false;
-    return true;
-  }
-  absl::InlinedVector<Operand, 16> operands_;
-  absl::InlinedVector<Column, 32> columns_;
-  absl::InlinedVector<size_t, 16> varying_;
-  std::array<Seen, kRecent> recent_;
-  std::array<int64_t, expr::kMaxSlots> shift_;
-  int next_ = 0;
-};
-
 // mask(l) ? a : b, as Pack would leave the lanes' values.
 void VectorOps::Choose(MaskId mask, const Lanes& a, const Lanes& b, Lanes* out) {
   const int n = space_.lanes();
@@ -363,34 +264,37 @@ void VectorOps::Choose(MaskId mask, const Lanes& a, const Lanes& b, Lanes* out) 
 }
 
 bool VectorOps::PerLane(Fn fn, uint64_t attr, int width, std::span<const Lanes* const> operands, Lanes* out) {
-  const int n = space_.lanes(), count = static_cast<int>(operands.size());
-  std::vector<Scalar> results(n);
-  LaneClasses classes(*this, operands);
-  std::vector<Scalar> current(count);
-  constexpr int kPatience = 16;  // lanes without a like before them; then only one in as many looks for one
+  const int n = space_.lanes();
+  const size_t count = operands.size();
+  if (classes_ == nullptr) classes_ = std::make_unique<LaneClasses>(&space_);
+  classes_->Start(operands);
+  class_of_.resize(static_cast<size_t>(n));
+  current_.resize(count);
+  constexpr int kPatience = 96;  // lanes without a like before them; then only one in a few looks for one
   for (int l = 0, alone = 0; l < n; ++l) {
-    const bool looks = alone < kPatience || l % kPatience == 0;
-    if (looks && classes.Find(l, &results[l]) >= 0) {
+    const bool looks = alone < kPatience || l % 16 == 0;
+    int c = looks ? classes_->Find(l) : -1;
+    if (c >= 0) {
       alone = 0;
-      continue;
+    } else {
+      Scalar result;
+      for (size_t i = 0; i < count; ++i) current_[i] = At(*operands[i], l);
+      if (!builder_.Build(fn, attr, width, current_.data(), static_cast<int>(count), &result)) return false;
+      c = classes_->Add(l, current_, result, ++alone < kPatience || (l + 1) % 16 == 0);
     }
-    ++alone;
-    for (int c = 0; c < count; ++c) current[c] = At(*operands[c], l);
-    if (!builder_.Build(fn, attr, width, current.data(), count, &results[l])) return false;
-    if (alone < kPatience || (l + 1) % kPatience == 0) classes.Add(l, current, results[l]);
+    class_of_[static_cast<size_t>(l)] = static_cast<uint16_t>(c);
   }
-  *out = Pack(results);
+  *out = classes_->Join(class_of_);
   // The group of a column: that of the operand anchors it came from, where all lanes agree.
   column_reference_.assign(out->anchors.size(), -1);
-  for (size_t c = 0; c < out->anchors.size(); ++c) {
-    int group = -1;
-    for (int l = 0; l < n && group != -2; ++l) {
-      if (results[l].slots <= c) continue;
-      const int source = results[l].anchor[c].source;
-      const int r = reference_of_[operand_first_[source / expr::kMaxSlots] + source % expr::kMaxSlots];
+  for (size_t column = 0; column < out->anchors.size(); ++column) {
+    int& group = column_reference_[column];
+    for (int c = 0; c < classes_->size() && group != -2; ++c) {
+      if (classes_->slots(c) <= static_cast<int>(column)) continue;
+      const int source = classes_->source(c, static_cast<int>(column));
+      const int r = reference_of_[static_cast<size_t>(operand_first_[source / expr::kMaxSlots] + source % expr::kMaxSlots)];
       group = group == -1 || group == r ? r : -2;
     }
-    column_reference_[c] = group;
   }
   return true;
 }

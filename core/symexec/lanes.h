@@ -4,6 +4,7 @@
 // Values of all lanes of a block at once, and operations on them.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -31,10 +32,12 @@ struct Lanes {
   bool uniform() const { return (nodes & kMixed) == 0; }
 };
 
+class LaneClasses;
+
 class VectorOps {
  public:
-  VectorOps(canonical::Builder* builder, LaneSpace* space)
-      : builder_(*builder), nodes_(builder->nodes()), space_(*space) {}
+  VectorOps(canonical::Builder* builder, LaneSpace* space);
+  ~VectorOps();
 
   // The operation in every lane. False when a value needs more anchors than kMaxSlots.
   bool Apply(expr::Fn fn, uint64_t attr, int width, std::span<const Lanes* const> operands, Lanes* out);
@@ -61,7 +64,6 @@ class VectorOps {
   }
 
  private:
-  class LaneClasses;
   struct Reference {
     expr::BufferId buffer;
     uint32_t symbolic;
@@ -97,6 +99,10 @@ class VectorOps {
   // Of the operation at hand: groups of anchors, the group of each operand anchor and of each result column.
   std::vector<Reference> references_;
   std::vector<int> reference_of_, operand_first_, column_reference_;
+  // Of an operation lane by lane.
+  std::unique_ptr<LaneClasses> classes_;  // null before the first
+  std::vector<uint16_t> class_of_;
+  std::vector<expr::Scalar> current_;
   uint64_t memo_hits_ = 0;
   uint32_t last_hit_ = 0;  // in memo_
 };
