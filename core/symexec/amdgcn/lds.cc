@@ -23,7 +23,13 @@ uint32_t Lds::NewRecord(const Lanes& value, uint32_t bytes) {
     id = free_.back();
     free_.pop_back();
   }
-  records_[id] = {value, bytes, 0};
+  Record& r = records_[id];
+  r.value = value;
+  r.bytes = bytes;
+  r.cells = r.all_cells = 0;
+  r.serial = ++serial_;
+  r.version = 0;
+  r.written = r.read = 0;
   return id;
 }
 
@@ -31,22 +37,70 @@ void Lds::Release(uint32_t record) {
   if (record > kInFlight && --records_[record].cells == 0) free_.push_back(record);
 }
 
+void Lds::MarkRead(Cell* c, const Access& now) {
+  if (c->read.block != now.block) {
+    c->read = now;
+    return;
+  }
+  if (c->read.lane != now.lane) c->read.lane = kMany;
+  if (c->read.of != now.of) c->read.of = kMany;
+  c->read.wave = now.wave;
+}
+
+void Lds::Flush() {
+  for (const Unmarked& u : unmarked_)
+    for (const uint16_t lane : u.lanes) {
+      Cell* const first = CellsAt(u.addresses[lane], u.at);
+      for (uint32_t i = 0; i < u.bytes >> granule_log2_; ++i) MarkRead(&first[i], AccessOf(lane, u.block, u.waves));
+    }
+  unmarked_.clear();
+}
+
+bool Lds::Rewrite(const Written& written, const Lanes& value, const SharedMemory& order) {
+  if (!Stands(written)) return false;
+  Record& r = records_[written.record];
+  const Moment now = Now(order);
+  if (r.written >= now || r.read >= now || r.version == 0xffff) return false;
+  r.value = value;
+  ++r.version;
+  r.block = order.block_epoch + 1;
+  r.waves.assign(order.warp_epoch.begin(), order.warp_epoch.end());
+  r.written = now;
+  return true;
+}
+
+bool Lds::Reread(std::span<const Written> from, std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t at,
+                 uint32_t bytes, const SharedMemory& order) {
+  const Moment now = Now(order);
+  for (const Written& w : from)
+    if (!Stands(w) || records_[w.record].written >= now) return false;
+  for (const Written& w : from) records_[w.record].read = now;
+  // What came before a barrier is ordered before all that follows.
+  if (unmarked_at_ != now) unmarked_.clear();
+  unmarked_at_ = now;
+  unmarked_.push_back({lanes, addresses, at, bytes, order.block_epoch + 1, {order.warp_epoch.begin(), order.warp_epoch.end()}});
+  return true;
+}
+
 Lds::Race Lds::Write(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t at, uint32_t bytes,
-                     const Lanes& value, const VectorOps& ops, const SharedMemory& order) {
+                     const Lanes& value, const VectorOps& ops, const SharedMemory& order, Written* written) {
   if (lanes.empty()) return Race::kNone;
+  Flush();
   const uint32_t id = NewRecord(value, bytes), count = bytes >> granule_log2_;
+  const Moment moment = Now(order);
   for (const uint16_t lane : lanes) {
-    const int wave = lane / wave_lanes_;
-    const Access now = {order.block_epoch + 1, order.warp_epoch[static_cast<size_t>(wave)], lane, static_cast<uint16_t>(wave)};
-    Cell* const first = &cells_[(static_cast<uint64_t>(addresses[lane]) + at) >> granule_log2_];
+    const Access now = AccessOf(lane, order.block_epoch + 1, order.warp_epoch);
+    Cell* const first = CellsAt(addresses[lane], at);
     for (uint32_t i = 0; i < count; ++i) {
       Cell& c = first[i];
       const uint16_t offset = static_cast<uint16_t>(i << granule_log2_);
       if (c.record == kInFlight) return Race::kAsyncCopy;
       if (!Ordered(c.read, now)) return Race::kWriteAfterRead;
-      if (Ordered(c.write, now)) {
+      const Access before = WriteOf(c);
+      if (Ordered(before, now)) {
         Release(c.record);
         c.record = id;
+        c.version = 0;
         c.offset = offset;
         c.source = lane;
         c.write = now;
@@ -55,27 +109,36 @@ Lds::Race Lds::Write(std::span<const uint16_t> lanes, const int64_t* addresses, 
       }
       // Nothing orders the two writes: harmless where both leave the same bytes. What follows is then ordered after both.
       if (c.offset != offset || !SameValue(c, id, lane, ops)) return Race::kWriteAfterWrite;
+      Record& r = records_[c.record];
+      r.written = moment;
+      c.version = r.version;
+      c.write = before;
       c.write.lane = kMany;
       if (c.write.of != now.of) c.write.of = kMany;
       c.write.wave = std::max(c.write.wave, now.wave);
     }
   }
-  if (records_[id].cells == 0) free_.push_back(id);
+  Record& r = records_[id];
+  r.written = moment;
+  r.all_cells = static_cast<uint32_t>(lanes.size()) * count;
+  if (r.cells == 0) free_.push_back(id);
+  if (written != nullptr) *written = {id, r.serial};
   return Race::kNone;
 }
 
 Lds::Race Lds::Reserve(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t bytes, const SharedMemory& order) {
+  Flush();
   for (const uint16_t lane : lanes) {
-    const int wave = lane / wave_lanes_;
-    const Access now = {order.block_epoch + 1, order.warp_epoch[static_cast<size_t>(wave)], lane, static_cast<uint16_t>(wave)};
-    Cell* const first = &cells_[static_cast<uint64_t>(addresses[lane]) >> granule_log2_];
+    const Access now = AccessOf(lane, order.block_epoch + 1, order.warp_epoch);
+    Cell* const first = CellsAt(addresses[lane], 0);
     for (uint32_t i = 0; i < bytes >> granule_log2_; ++i) {
       Cell& c = first[i];
       if (c.record == kInFlight) return Race::kAsyncCopy;
       if (!Ordered(c.read, now)) return Race::kWriteAfterRead;
-      if (!Ordered(c.write, now)) return Race::kWriteAfterWrite;
+      if (!Ordered(WriteOf(c), now)) return Race::kWriteAfterWrite;
       Release(c.record);
       c.record = kInFlight;
+      c.version = 0;
       c.write = now;
     }
   }
@@ -85,28 +148,23 @@ Lds::Race Lds::Reserve(std::span<const uint16_t> lanes, const int64_t* addresses
 Lds::Race Lds::Land(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t bytes, const Lanes& value,
                     const VectorOps& ops, const SharedMemory& order) {
   for (const uint16_t lane : lanes)
-    for (uint32_t i = 0; i < bytes >> granule_log2_; ++i)
-      cells_[(static_cast<uint64_t>(addresses[lane]) >> granule_log2_) + i].record = kNothing;
+    for (uint32_t i = 0; i < bytes >> granule_log2_; ++i) CellsAt(addresses[lane], 0)[i].record = kNothing;
   return Write(lanes, addresses, 0, bytes, value, ops, order);
 }
 
-Lds::Race Lds::Read(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t bytes, const SharedMemory& order) {
+Lds::Race Lds::Read(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t at, uint32_t bytes, const SharedMemory& order) {
+  Flush();
   const uint32_t count = bytes >> granule_log2_;
+  const Moment moment = Now(order);
   for (const uint16_t lane : lanes) {
-    const int wave = lane / wave_lanes_;
-    const Access now = {order.block_epoch + 1, order.warp_epoch[static_cast<size_t>(wave)], lane, static_cast<uint16_t>(wave)};
-    Cell* const first = &cells_[static_cast<uint64_t>(addresses[lane]) >> granule_log2_];
+    const Access now = AccessOf(lane, order.block_epoch + 1, order.warp_epoch);
+    Cell* const first = CellsAt(addresses[lane], at);
     for (uint32_t i = 0; i < count; ++i) {
       Cell& c = first[i];
       if (c.record == kInFlight) return Race::kAsyncCopy;
-      if (!Ordered(c.write, now)) return Race::kReadAfterWrite;
-      if (c.read.block != now.block) {
-        c.read = now;
-        continue;
-      }
-      if (c.read.lane != now.lane) c.read.lane = kMany;
-      if (c.read.of != now.of) c.read.of = kMany;
-      c.read.wave = now.wave;
+      if (!Ordered(WriteOf(c), now)) return Race::kReadAfterWrite;
+      records_[c.record].read = moment;
+      MarkRead(&c, now);
     }
   }
   return Race::kNone;

@@ -10,7 +10,8 @@ using expr::Fn;
 using expr::Scalar;
 
 namespace {
-constexpr size_t kMaxWriters = 4;  // instructions whose values one read joins lane by lane
+constexpr size_t kMaxWriters = 8;       // instructions whose values one read joins as wholes
+constexpr size_t kMostAccesses = 1024;  // kept
 }  // namespace
 
 const std::vector<uint16_t>& WaveMachine::LanesOf(MaskId mask) {
@@ -22,8 +23,32 @@ const std::vector<uint16_t>& WaveMachine::LanesOf(MaskId mask) {
   return lane_list_;
 }
 
-bool WaveMachine::LdsWrite(const std::vector<int64_t>& addresses, uint32_t at, uint32_t bytes, const Value& value) {
-  const std::vector<uint16_t>& lanes = LanesOf(exec_);
+bool WaveMachine::LdsAccessAt(const Value& address, uint32_t bytes, LdsAccess** out) {
+  Value known = address;
+  if (!AsInt(&known) || known.symbolic != 0) {
+    std::vector<int64_t> none;
+    return LaneAddresses(address, bytes, shared_bytes_, "LDS", &none) && Unmodelled64();  // says why not
+  }
+  std::unique_ptr<LdsAccess>& access = lds_accesses_[{known.array, static_cast<uint32_t>(known.constant), exec_, bytes}];
+  if (access == nullptr) {
+    auto fresh = std::make_unique<LdsAccess>();
+    // Twelve bytes need the alignment of four.
+    const uint32_t unit = bytes == 12 ? 4 : bytes, beyond = bytes - unit;
+    if (!LaneAddresses(address, unit, shared_bytes_ - std::min(shared_bytes_, beyond), "LDS", &fresh->addresses)) return false;
+    fresh->lanes = LanesOf(exec_);
+    access = std::move(fresh);
+  }
+  *out = access.get();
+  return true;
+}
+
+void WaveMachine::ForgetLdsAccesses() {
+  if (lds_accesses_.size() < kMostAccesses) return;
+  lds_.Flush();
+  lds_accesses_.clear();
+}
+
+bool WaveMachine::LdsWrite(LdsAccess* access, uint32_t at, uint32_t bytes, const Value& value) {
   absl::InlinedVector<Piece, 4> pieces;
   if (!ToPieces(value, static_cast<int>(bytes) * 8, &pieces)) return false;
   const bool fine = std::any_of(pieces.begin(), pieces.end(), [&](const Piece& p) { return p.bits % (8 * lds_.granule()) != 0; });
@@ -33,83 +58,117 @@ bool WaveMachine::LdsWrite(const std::vector<int64_t>& addresses, uint32_t at, u
     if (!ToLanes(value, static_cast<int>(bytes) * 8, &joined)) return false;
     pieces.assign(1, {std::move(joined), static_cast<uint8_t>(bytes * 8)});
   }
+  Lds::Written* const written = pieces.size() == 1 ? &access->words[at / 4].written : nullptr;
   for (Piece& p : pieces) {
     ops_.Settle(&p.lanes);
-    const auto race = lds_.Write(lanes, addresses.data(), at, p.bits / 8u, p.lanes, ops_, shared_);
+    if (written != nullptr && lds_.Rewrite(*written, p.lanes, shared_)) continue;
+    const auto race = lds_.Write(access->lanes, access->addresses.data(), at, p.bits / 8u, p.lanes, ops_, shared_, written);
     if (race != Lds::Race::kNone) return Conflict(race);
     at += p.bits / 8u;
   }
   return true;
 }
 
-// `bytes` bytes from `at` bytes behind each lane's address. *done: they come whole from few instructions.
-bool WaveMachine::LdsGather(const std::vector<int64_t>& addresses, uint32_t at, uint32_t bytes, Lanes* out, bool* done) {
+// Adds to `plan` where `bytes` bytes from `at` bytes behind each lane's address come from: whole from few writes. False:
+// they do not.
+bool WaveMachine::PlanPart(const LdsAccess& access, uint32_t at, uint32_t bytes, LdsPlan* plan) {
   struct Writer {
     uint32_t record;
     uint16_t offset, first;
   };
-  const std::vector<uint16_t>& lanes = LanesOf(exec_);
   absl::InlinedVector<Writer, kMaxWriters> writers;
   const size_t count = static_cast<size_t>(space_.lanes());
-  lds_source_.resize(count);
-  lds_writer_.resize(count);
+  std::vector<uint16_t> source(count), own_source;
+  std::vector<uint8_t> writer(count, 0xff);
   size_t w = 0;
-  *done = false;
-  for (const uint16_t l : lanes) {
+  for (const uint16_t l : access.lanes) {
     Lds::Place p;
-    if (!lds_.From(static_cast<uint32_t>(addresses[l]) + at, bytes, &p)) return true;
+    if (!lds_.From(static_cast<uint32_t>(access.addresses[l]) + at, bytes, &p)) return false;
     if (w >= writers.size() || writers[w].record != p.record || writers[w].offset != p.offset) {
       for (w = 0; w < writers.size() && (writers[w].record != p.record || writers[w].offset != p.offset);) ++w;
-      if (w == kMaxWriters) return true;
+      if (w == kMaxWriters) return false;
       if (w == writers.size()) writers.push_back({p.record, p.offset, p.source});
     }
-    lds_source_[l] = p.source;
-    lds_writer_[l] = static_cast<uint8_t>(w);
+    source[l] = p.source;
+    writer[l] = static_cast<uint8_t>(w);
   }
-  if (lanes.size() < count) {
-    // What the other lanes have here, nobody reads.
-    std::vector<bool> reads(count, false);
-    for (const uint16_t l : lanes) reads[l] = true;
-    for (size_t l = 0; l < count; ++l)
-      if (!reads[l]) lds_source_[l] = writers[0].first, lds_writer_[l] = 0;
-  }
-  std::vector<uint16_t> source;
+  // What lanes that do not read have here, nobody uses.
+  for (size_t l = 0; l < count; ++l)
+    if (writer[l] == 0xff) source[l] = writers[0].first, writer[l] = 0;
   for (w = 0; w < writers.size(); ++w) {
-    const Writer& writer = writers[w];
-    Lanes part;
-    if (writer.record == Lds::kNothing) {
-      part.nodes = nodes_.Undef();
-    } else {
-      source = lds_source_;
-      for (size_t l = 0; l < count && writers.size() > 1; ++l)
-        if (lds_writer_[l] != w) source[l] = writer.first;
-      part = ops_.Permute(lds_.value(writer.record), space_.InternPerm(source.data()));
-      if (writer.offset != 0 || lds_.bytes(writer.record) != bytes) {
-        const Lanes whole = part;
-        const Lanes* operand = &whole;
-        if (!ops_.Apply(Fn::kExtract, writer.offset * 8u, static_cast<int>(bytes) * 8, {&operand, 1}, &part)) return OutOfAnchors();
-      }
-    }
-    if (w == 0) {
-      *out = std::move(part);
-      continue;
-    }
-    const Lanes before = *out;
-    const MaskId own = space_.MaskWhere([&](int l) { return lds_writer_[l] == w; });
-    if (!ops_.Blend(own, part, before, out)) return OutOfAnchors();
+    LdsPlan::Source s;
+    s.from = lds_.written(writers[w].record);
+    s.offset = writers[w].offset;
+    own_source = source;
+    for (size_t l = 0; l < count; ++l)
+      if (writer[l] != w) own_source[l] = writers[w].first;
+    s.perm = space_.InternPerm(own_source.data());
+    if (w > 0) s.lanes = space_.MaskWhere([&](int l) { return writer[l] == w; });
+    plan->sources.push_back(s);
+    plan->from.push_back(s.from);
   }
-  *done = true;
+  plan->part_ends.push_back(static_cast<uint32_t>(plan->sources.size()));
   return true;
 }
 
+// False: some lane's bytes come from too many writes.
+bool WaveMachine::PlanRead(const LdsAccess& access, uint32_t at, uint32_t bytes, LdsPlan* plan) {
+  for (uint32_t parts = 1; parts <= bytes / lds_.granule(); parts *= 2) {
+    *plan = {};
+    plan->part_bytes = bytes / parts;
+    uint32_t i = 0;
+    while (i < parts && PlanPart(access, at + i * plan->part_bytes, plan->part_bytes, plan)) ++i;
+    if (i == parts) return true;
+  }
+  *plan = {};
+  return false;
+}
+
+bool WaveMachine::ReadByPlan(const LdsPlan& plan, Lanes* out) {
+  absl::InlinedVector<Lanes, 4> parts(plan.part_ends.size());
+  const int bits = static_cast<int>(plan.part_bytes) * 8;
+  uint64_t widths = 0;
+  for (size_t i = 0, s = 0; i < parts.size(); ++i) {
+    const size_t first = s;
+    for (; s < plan.part_ends[i]; ++s) {
+      const LdsPlan::Source& source = plan.sources[s];
+      Lanes own;
+      if (source.from.record == Lds::kNothing) {
+        own.nodes = nodes_.Undef();
+      } else {
+        own = ops_.Permute(lds_.value(source.from.record), source.perm);
+        if (source.offset != 0 || lds_.bytes(source.from.record) != plan.part_bytes) {
+          const Lanes whole = own;
+          const Lanes* operand = &whole;
+          if (!ops_.Apply(Fn::kExtract, source.offset * 8u, bits, {&operand, 1}, &own)) return OutOfAnchors();
+        }
+      }
+      if (s == first) {
+        parts[i] = std::move(own);
+        continue;
+      }
+      const Lanes before = parts[i];
+      if (!ops_.Blend(source.lanes, own, before, &parts[i])) return OutOfAnchors();
+    }
+    widths |= static_cast<uint64_t>(bits) << (8 * i);
+  }
+  if (parts.size() == 1) {
+    *out = std::move(parts[0]);
+    return true;
+  }
+  absl::InlinedVector<const Lanes*, 4> operands;
+  for (const Lanes& p : parts) operands.push_back(&p);
+  return ops_.Apply(Fn::kConcat, widths, bits * static_cast<int>(parts.size()), operands, out) || OutOfAnchors();
+}
+
 // Lane by lane, where one lane's bytes come from several writes.
-bool WaveMachine::LdsReadLanes(const std::vector<int64_t>& addresses, uint32_t at, uint32_t bytes, Lanes* out) {
+bool WaveMachine::LdsReadLanes(const LdsAccess& access, uint32_t at, uint32_t bytes, Lanes* out) {
   std::vector<Scalar> lanes(space_.lanes());
   for (Scalar& s : lanes) s.node = nodes_.Undef();
   std::vector<SharedMemory::Fragment> fragments;
   std::vector<StoredScalar> values(bytes);  // of the fragments
-  for (const uint16_t l : LanesOf(exec_)) {
-    const uint32_t address = static_cast<uint32_t>(addresses[l]) + at;
+  for (const uint16_t l : access.lanes) {
+    const uint32_t address = static_cast<uint32_t>(access.addresses[l]) + at;
     Lds::Place last;
     if (moves_ == nullptr && lds_.From(address, bytes, &last) && last.record != Lds::kNothing && last.offset == 0 &&
         lds_.bytes(last.record) == bytes) {
@@ -142,27 +201,18 @@ bool WaveMachine::LdsReadLanes(const std::vector<int64_t>& addresses, uint32_t a
   return true;
 }
 
-bool WaveMachine::LdsRead(const std::vector<int64_t>& addresses, uint32_t at, uint32_t bytes, Value* out) {
+bool WaveMachine::LdsRead(LdsAccess* access, uint32_t at, uint32_t bytes, Value* out) {
   Lanes word;
-  bool done = false;
-  for (uint32_t parts = 1; !done && moves_ == nullptr && parts <= bytes / lds_.granule(); parts *= 2) {
-    const uint32_t size = bytes / parts;
-    std::vector<Lanes> part(parts);
-    done = true;
-    uint64_t widths = 0;
-    for (uint32_t i = 0; i < parts && done; ++i) {
-      if (!LdsGather(addresses, at + i * size, size, &part[i], &done)) return false;
-      widths |= uint64_t{8} * size << (8 * i);
-    }
-    if (!done || parts == 1) {
-      word = std::move(part[0]);
-      continue;
-    }
-    std::vector<const Lanes*> operands;
-    for (const Lanes& p : part) operands.push_back(&p);
-    if (!ops_.Apply(Fn::kConcat, widths, static_cast<int>(bytes) * 8, operands, &word)) return OutOfAnchors();
+  LdsPlan& plan = access->words[at / 4].plan;
+  const bool again = !plan.from.empty() && moves_ == nullptr &&
+                     lds_.Reread(plan.from, access->lanes, access->addresses.data(), at, bytes, shared_);
+  bool planned = again;
+  if (!again) {
+    const auto race = lds_.Read(access->lanes, access->addresses.data(), at, bytes, shared_);
+    if (race != Lds::Race::kNone) return Conflict(race);
+    planned = moves_ == nullptr && !access->lanes.empty() && PlanRead(*access, at, bytes, &plan);
   }
-  if (!done && !LdsReadLanes(addresses, at, bytes, &word)) return false;
+  if (planned ? !ReadByPlan(plan, &word) : !LdsReadLanes(*access, at, bytes, &word)) return false;
   return FromWord(std::move(word), static_cast<int>(bytes) * 8, out);
 }
 

@@ -12,11 +12,15 @@
 //  - an offset that some lanes have replaced by kOutside, which no buffer contains: Value::mask.
 // Whatever an instruction does with those beyond moving, joining and addressing is UNKNOWN.
 
+#include <array>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "core/isa/amdgcn/program.h"
 #include "core/symexec/amdgcn/lds.h"
 #include "core/symexec/machine.h"
@@ -33,7 +37,9 @@ class WaveMachine : public Machine {
   bool Setup() override;
   bool Begin() override;
   bool Step(std::vector<Fiber>& fibers, size_t which) override;
-  uint64_t OwnMemory() const override { return lds_.memory_bytes(); }
+  uint64_t OwnMemory() const override {
+    return lds_.memory_bytes() + lds_accesses_.size() * static_cast<uint64_t>(space_.lanes()) * 10;
+  }
 
  private:
   using GcnInst = isa::amdgcn::Instruction;
@@ -150,11 +156,40 @@ class WaveMachine : public Machine {
 
   // wave_lds.cc
   const std::vector<uint16_t>& LanesOf(MaskId mask);  // holds until the next call
-  // The executing lanes access `bytes` (at most 4), `at` bytes behind their `addresses`. Reads have been checked.
-  bool LdsWrite(const std::vector<int64_t>& addresses, uint32_t at, uint32_t bytes, const Value& value);
-  bool LdsRead(const std::vector<int64_t>& addresses, uint32_t at, uint32_t bytes, Value* out);
-  bool LdsGather(const std::vector<int64_t>& addresses, uint32_t at, uint32_t bytes, Lanes* out, bool* done);
-  bool LdsReadLanes(const std::vector<int64_t>& addresses, uint32_t at, uint32_t bytes, Lanes* out);
+  // How to read one word, as long as the same writes stand: parts from the least significant, each blended from its
+  // sources, of which a later one wins in its lanes.
+  struct LdsPlan {
+    struct Source {
+      Lds::Written from;
+      uint16_t offset = 0;           // bytes into what that wrote
+      PermId perm = 0;
+      MaskId lanes = kAllLanes;
+    };
+    absl::InlinedVector<Source, 1> sources;
+    absl::InlinedVector<Lds::Written, 1> from;      // of all sources; empty: no plan
+    absl::InlinedVector<uint32_t, 1> part_ends;     // index behind each part's last source
+    uint32_t part_bytes = 0;
+  };
+  // One place in LDS a lane, which instructions access again and again.
+  struct LdsAccess {
+    std::vector<uint16_t> lanes;
+    std::vector<int64_t> addresses;  // by lane, checked
+    struct Word {
+      Lds::Written written;
+      LdsPlan plan;
+    };
+    std::array<Word, 4> words;       // of up to four bytes
+  };
+  // The executing lanes' access of `bytes` bytes. `*out` holds until ForgetLdsAccesses.
+  bool LdsAccessAt(const Value& address, uint32_t bytes, LdsAccess** out);
+  void ForgetLdsAccesses();          // if there are many
+  // `bytes` (at most 4), `at` bytes behind the addresses.
+  bool LdsWrite(LdsAccess* access, uint32_t at, uint32_t bytes, const Value& value);
+  bool LdsRead(LdsAccess* access, uint32_t at, uint32_t bytes, Value* out);
+  bool PlanPart(const LdsAccess& access, uint32_t at, uint32_t bytes, LdsPlan* plan);
+  bool PlanRead(const LdsAccess& access, uint32_t at, uint32_t bytes, LdsPlan* plan);
+  bool ReadByPlan(const LdsPlan& plan, Lanes* out);
+  bool LdsReadLanes(const LdsAccess& access, uint32_t at, uint32_t bytes, Lanes* out);
 
   const isa::amdgcn::Kernel& kernel_;
   const GcnInst* in_ = nullptr;
@@ -184,8 +219,9 @@ class WaveMachine : public Machine {
   Lds lds_;                        // shared_ counts barriers and the waves' instructions for it
   std::vector<std::unique_ptr<DppPlan>> dpp_plans_;
   MaskId lane_list_mask_ = kNoLanes;
-  std::vector<uint16_t> lane_list_, lds_source_;
-  std::vector<uint8_t> lds_writer_;
+  std::vector<uint16_t> lane_list_;
+  // By lanes' offsets, constant, executing lanes, bytes.
+  absl::flat_hash_map<std::tuple<ArrayId, uint32_t, MaskId, uint32_t>, std::unique_ptr<LdsAccess>> lds_accesses_;
 };
 
 }  // namespace samebits::symexec

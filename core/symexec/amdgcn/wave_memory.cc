@@ -370,18 +370,13 @@ bool WaveMachine::ExecLds(const GcnInst& in) {
   Value base;
   if (!Read32(address, &base) || base.buffer != 0) return Unmodelled64();
   int word = 0;
+  ForgetLdsAccesses();
   for (size_t p = 0; p < parts.size(); ++p) {
     Value sum;
     if (!IntAdd(base, Value::Int(parts[p].offset, 32), 32, &sum)) return false;
-    std::vector<int64_t> addresses;
-    const uint32_t bytes = parts[p].bytes;
-    if (!LaneAddresses(sum, bytes == 12 ? 4 : bytes, shared_bytes_, "LDS", &addresses)) return false;
-    if (bytes == 12 && !LaneAddresses(sum, 4, shared_bytes_ - std::min(shared_bytes_, 8u), "LDS", &addresses)) return false;
-    const uint32_t unit = std::min(bytes, 4u);
-    if (!store) {
-      const auto race = lds_.Read(LanesOf(exec_), addresses.data(), bytes, shared_);
-      if (race != Lds::Race::kNone) return Conflict(race);
-    }
+    const uint32_t bytes = parts[p].bytes, unit = std::min(bytes, 4u);
+    LdsAccess* access = nullptr;
+    if (!LdsAccessAt(sum, bytes, &access)) return false;
     for (uint32_t done = 0; done < bytes; done += unit) {
       if (store) {
         const GcnOperand& data = o[1 + p];
@@ -391,10 +386,10 @@ bool WaveMachine::ExecLds(const GcnInst& in) {
         part = v;
         if (unit < 4 && !Slice(v, high_half ? 16 : 0, static_cast<int>(unit) * 8, &part)) return false;
         part.width = static_cast<uint8_t>(unit * 8);
-        if (!LdsWrite(addresses, done, unit, part)) return false;
+        if (!LdsWrite(access, done, unit, part)) return false;
       } else {
         Value v;
-        if (!LdsRead(addresses, done, unit, &v)) return false;
+        if (!LdsRead(access, done, unit, &v)) return false;
         if (unit < 4) {
           const Value narrow = v;
           if (keep_half) {
