@@ -56,8 +56,8 @@ void Lds::Flush() {
   unmarked_.clear();
 }
 
-bool Lds::Rewrite(const Written& written, const Lanes& value, const SharedMemory& order) {
-  if (!Stands(written)) return false;
+bool Lds::Rewrite(const Written& written, uint32_t bytes, const Lanes& value, const SharedMemory& order) {
+  if (!Stands(written) || records_[written.record].bytes != bytes) return false;
   Record& r = records_[written.record];
   const Moment now = Now(order);
   if (r.written >= now || r.read >= now || r.version == 0xffff) return false;
@@ -69,12 +69,12 @@ bool Lds::Rewrite(const Written& written, const Lanes& value, const SharedMemory
   return true;
 }
 
-bool Lds::Reread(std::span<const Written> from, std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t at,
+bool Lds::Reread(std::span<const uint32_t> records, std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t at,
                  uint32_t bytes, const SharedMemory& order) {
   const Moment now = Now(order);
-  for (const Written& w : from)
-    if (!Stands(w) || records_[w.record].written >= now) return false;
-  for (const Written& w : from) records_[w.record].read = now;
+  for (const uint32_t r : records)
+    if (records_[r].written >= now) return false;
+  for (const uint32_t r : records) records_[r].read = now;
   // What came before a barrier is ordered before all that follows.
   if (unmarked_at_ != now) unmarked_.clear();
   unmarked_at_ = now;

@@ -37,9 +37,9 @@ class Lds {
   // the waves' instructions.
   Race Write(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t at, uint32_t bytes, const Lanes& value,
              const VectorOps& ops, const SharedMemory& order, Written* written = nullptr);
-  // Write by the lanes of `written` to the same places. False, with nothing done, unless that stands and a barrier orders
-  // all accesses there before this one.
-  bool Rewrite(const Written& written, const Lanes& value, const SharedMemory& order);
+  // Write of `bytes` bytes by the lanes of `written` to the same places. False, with nothing done, unless that stands, is of
+  // as many bytes, and a barrier orders all accesses there before this one.
+  bool Rewrite(const Written& written, uint32_t bytes, const Lanes& value, const SharedMemory& order);
   // From here until Land the same lanes' bytes may be written at any moment; whoever accesses them meanwhile races.
   Race Reserve(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t bytes, const SharedMemory& order);
   // As Write, of reserved bytes: they are written no later than now.
@@ -47,9 +47,9 @@ class Lds {
             const VectorOps& ops, const SharedMemory& order);
   // Checks and records the read; From then tells what was read.
   Race Read(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t at, uint32_t bytes, const SharedMemory& order);
-  // Read of places that the writes `from` filled and no other. False, with nothing done, unless all of them stand and a
+  // Read of places that the writes of `records` filled and no other; all of them stand. False, with nothing done, unless a
   // barrier orders them before. `lanes` and `addresses` stay where they are until Flush or the next barrier.
-  bool Reread(std::span<const Written> from, std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t at,
+  bool Reread(std::span<const uint32_t> records, std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t at,
               uint32_t bytes, const SharedMemory& order);
   // Lets go of what Reread was given.
   void Flush();
@@ -71,7 +71,6 @@ class Lds {
   }
   const Lanes& value(uint32_t record) const { return records_[record].value; }
   uint32_t bytes(uint32_t record) const { return records_[record].bytes; }
-  Written written(uint32_t record) const { return {record, records_[record].serial}; }
   bool Stands(const Written& w) const {
     return w.record > kInFlight && records_[w.record].serial == w.serial && records_[w.record].cells == records_[w.record].all_cells;
   }

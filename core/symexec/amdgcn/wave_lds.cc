@@ -45,6 +45,7 @@ bool WaveMachine::LdsAccessAt(const Value& address, uint32_t bytes, LdsAccess** 
 void WaveMachine::ForgetLdsAccesses() {
   if (lds_accesses_.size() < kMostAccesses) return;
   lds_.Flush();
+  lds_written_.clear();
   lds_accesses_.clear();
 }
 
@@ -58,13 +59,17 @@ bool WaveMachine::LdsWrite(LdsAccess* access, uint32_t at, uint32_t bytes, const
     if (!ToLanes(value, static_cast<int>(bytes) * 8, &joined)) return false;
     pieces.assign(1, {std::move(joined), static_cast<uint8_t>(bytes * 8)});
   }
-  Lds::Written* const written = pieces.size() == 1 ? &access->words[at / 4].written : nullptr;
   for (Piece& p : pieces) {
+    const uint32_t size = p.bits / 8u;
+    Lds::Written* const written = &access->written[at];
     ops_.Settle(&p.lanes);
-    if (written != nullptr && lds_.Rewrite(*written, p.lanes, shared_)) continue;
-    const auto race = lds_.Write(access->lanes, access->addresses.data(), at, p.bits / 8u, p.lanes, ops_, shared_, written);
-    if (race != Lds::Race::kNone) return Conflict(race);
-    at += p.bits / 8u;
+    if (!lds_.Rewrite(*written, size, p.lanes, shared_)) {
+      const auto race = lds_.Write(access->lanes, access->addresses.data(), at, size, p.lanes, ops_, shared_, written);
+      if (race != Lds::Race::kNone) return Conflict(race);
+      if (lds_written_.size() <= written->record) lds_written_.resize(written->record + 1);
+      lds_written_[written->record] = written;
+    }
+    at += size;
   }
   return true;
 }
@@ -75,11 +80,11 @@ bool WaveMachine::PlanPart(const LdsAccess& access, uint32_t at, uint32_t bytes,
   struct Writer {
     uint32_t record;
     uint16_t offset, first;
+    std::array<uint64_t, 16> lanes;
   };
   absl::InlinedVector<Writer, kMaxWriters> writers;
   const size_t count = static_cast<size_t>(space_.lanes());
-  std::vector<uint16_t> source(count), own_source;
-  std::vector<uint8_t> writer(count, 0xff);
+  std::vector<uint16_t> source(count, 0xffff);
   size_t w = 0;
   for (const uint16_t l : access.lanes) {
     Lds::Place p;
@@ -87,25 +92,24 @@ bool WaveMachine::PlanPart(const LdsAccess& access, uint32_t at, uint32_t bytes,
     if (w >= writers.size() || writers[w].record != p.record || writers[w].offset != p.offset) {
       for (w = 0; w < writers.size() && (writers[w].record != p.record || writers[w].offset != p.offset);) ++w;
       if (w == kMaxWriters) return false;
-      if (w == writers.size()) writers.push_back({p.record, p.offset, p.source});
+      if (w == writers.size()) writers.push_back({p.record, p.offset, p.source, {}});
     }
     source[l] = p.source;
-    writer[l] = static_cast<uint8_t>(w);
+    writers[w].lanes[l / 64] |= uint64_t{1} << (l % 64);
   }
   // What lanes that do not read have here, nobody uses.
-  for (size_t l = 0; l < count; ++l)
-    if (writer[l] == 0xff) source[l] = writers[0].first, writer[l] = 0;
-  for (w = 0; w < writers.size(); ++w) {
+  if (access.lanes.size() < count) std::replace(source.begin(), source.end(), uint16_t{0xffff}, writers[0].first);
+  const PermId perm = space_.InternPerm(source.data());
+  for (const Writer& writer : writers) {
     LdsPlan::Source s;
-    s.from = lds_.written(writers[w].record);
-    s.offset = writers[w].offset;
-    own_source = source;
-    for (size_t l = 0; l < count; ++l)
-      if (writer[l] != w) own_source[l] = writers[w].first;
-    s.perm = space_.InternPerm(own_source.data());
-    if (w > 0) s.lanes = space_.MaskWhere([&](int l) { return writer[l] == w; });
+    s.offset = writer.offset;
+    s.perm = perm;
+    if (writers.size() > 1) s.lanes = space_.InternMask(writer.lanes.data());
+    s.record = writer.record;
+    s.bytes = lds_.bytes(writer.record);
+    s.written = writer.record < lds_written_.size() ? lds_written_[writer.record] : nullptr;
+    if (s.written == nullptr || !lds_.Stands(*s.written) || s.written->record != writer.record) s.written = nullptr, plan->lasts = false;
     plan->sources.push_back(s);
-    plan->from.push_back(s.from);
   }
   plan->part_ends.push_back(static_cast<uint32_t>(plan->sources.size()));
   return true;
@@ -124,6 +128,16 @@ bool WaveMachine::PlanRead(const LdsAccess& access, uint32_t at, uint32_t bytes,
   return false;
 }
 
+// Takes the writes that stand now for those that the plan was made for. False: some do not.
+bool WaveMachine::Renew(LdsPlan* plan) {
+  if (!plan->lasts || plan->sources.empty()) return false;
+  for (LdsPlan::Source& s : plan->sources) {
+    if (!lds_.Stands(*s.written) || lds_.bytes(s.written->record) != s.bytes) return false;
+    s.record = s.written->record;
+  }
+  return true;
+}
+
 bool WaveMachine::ReadByPlan(const LdsPlan& plan, Lanes* out) {
   absl::InlinedVector<Lanes, 4> parts(plan.part_ends.size());
   const int bits = static_cast<int>(plan.part_bytes) * 8;
@@ -133,11 +147,11 @@ bool WaveMachine::ReadByPlan(const LdsPlan& plan, Lanes* out) {
     for (; s < plan.part_ends[i]; ++s) {
       const LdsPlan::Source& source = plan.sources[s];
       Lanes own;
-      if (source.from.record == Lds::kNothing) {
+      if (source.record == Lds::kNothing) {
         own.nodes = nodes_.Undef();
       } else {
-        own = ops_.Permute(lds_.value(source.from.record), source.perm);
-        if (source.offset != 0 || lds_.bytes(source.from.record) != plan.part_bytes) {
+        own = ops_.Permute(lds_.value(source.record), source.perm);
+        if (source.offset != 0 || lds_.bytes(source.record) != plan.part_bytes) {
           const Lanes whole = own;
           const Lanes* operand = &whole;
           if (!ops_.Apply(Fn::kExtract, source.offset * 8u, bits, {&operand, 1}, &own)) return OutOfAnchors();
@@ -203,14 +217,13 @@ bool WaveMachine::LdsReadLanes(const LdsAccess& access, uint32_t at, uint32_t by
 
 bool WaveMachine::LdsRead(LdsAccess* access, uint32_t at, uint32_t bytes, Value* out) {
   Lanes word;
-  LdsPlan& plan = access->words[at / 4].plan;
-  const bool again = !plan.from.empty() && moves_ == nullptr &&
-                     lds_.Reread(plan.from, access->lanes, access->addresses.data(), at, bytes, shared_);
-  bool planned = again;
-  if (!again) {
+  LdsPlan& plan = access->plans[at / 4];
+  const bool planned = moves_ == nullptr && !access->lanes.empty() && (Renew(&plan) || PlanRead(*access, at, bytes, &plan));
+  absl::InlinedVector<uint32_t, 8> records;
+  for (const LdsPlan::Source& s : plan.sources) records.push_back(s.record);
+  if (!planned || !plan.lasts || !lds_.Reread(records, access->lanes, access->addresses.data(), at, bytes, shared_)) {
     const auto race = lds_.Read(access->lanes, access->addresses.data(), at, bytes, shared_);
     if (race != Lds::Race::kNone) return Conflict(race);
-    planned = moves_ == nullptr && !access->lanes.empty() && PlanRead(*access, at, bytes, &plan);
   }
   if (planned ? !ReadByPlan(plan, &word) : !LdsReadLanes(*access, at, bytes, &word)) return false;
   return FromWord(std::move(word), static_cast<int>(bytes) * 8, out);

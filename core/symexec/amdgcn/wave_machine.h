@@ -156,29 +156,28 @@ class WaveMachine : public Machine {
 
   // wave_lds.cc
   const std::vector<uint16_t>& LanesOf(MaskId mask);  // holds until the next call
-  // How to read one word, as long as the same writes stand: parts from the least significant, each blended from its
-  // sources, of which a later one wins in its lanes.
+  // How to read one word: parts from the least significant, each blended from its sources, of which a later one wins in
+  // its lanes. It lasts as long as the same writes, or later ones by the same instructions, stand.
   struct LdsPlan {
     struct Source {
-      Lds::Written from;
-      uint16_t offset = 0;           // bytes into what that wrote
+      uint32_t record = 0;
+      const Lds::Written* written = nullptr;        // null: not to be found again
+      uint32_t bytes = 0;                           // that it wrote
+      uint16_t offset = 0;                          // into those
       PermId perm = 0;
       MaskId lanes = kAllLanes;
     };
     absl::InlinedVector<Source, 1> sources;
-    absl::InlinedVector<Lds::Written, 1> from;      // of all sources; empty: no plan
     absl::InlinedVector<uint32_t, 1> part_ends;     // index behind each part's last source
     uint32_t part_bytes = 0;
+    bool lasts = true;
   };
   // One place in LDS a lane, which instructions access again and again.
   struct LdsAccess {
     std::vector<uint16_t> lanes;
-    std::vector<int64_t> addresses;  // by lane, checked
-    struct Word {
-      Lds::Written written;
-      LdsPlan plan;
-    };
-    std::array<Word, 4> words;       // of up to four bytes
+    std::vector<int64_t> addresses;                 // by lane, checked
+    std::array<Lds::Written, 16> written;           // last writes, by their offset in bytes
+    std::array<LdsPlan, 4> plans;                   // by word
   };
   // The executing lanes' access of `bytes` bytes. `*out` holds until ForgetLdsAccesses.
   bool LdsAccessAt(const Value& address, uint32_t bytes, LdsAccess** out);
@@ -188,6 +187,7 @@ class WaveMachine : public Machine {
   bool LdsRead(LdsAccess* access, uint32_t at, uint32_t bytes, Value* out);
   bool PlanPart(const LdsAccess& access, uint32_t at, uint32_t bytes, LdsPlan* plan);
   bool PlanRead(const LdsAccess& access, uint32_t at, uint32_t bytes, LdsPlan* plan);
+  bool Renew(LdsPlan* plan);
   bool ReadByPlan(const LdsPlan& plan, Lanes* out);
   bool LdsReadLanes(const LdsAccess& access, uint32_t at, uint32_t bytes, Lanes* out);
 
@@ -222,6 +222,7 @@ class WaveMachine : public Machine {
   std::vector<uint16_t> lane_list_;
   // By lanes' offsets, constant, executing lanes, bytes.
   absl::flat_hash_map<std::tuple<ArrayId, uint32_t, MaskId, uint32_t>, std::unique_ptr<LdsAccess>> lds_accesses_;
+  std::vector<const Lds::Written*> lds_written_;  // in lds_accesses_, by record
 };
 
 }  // namespace samebits::symexec
