@@ -24,6 +24,7 @@
 #include "core/isa/amdgcn/program.h"
 #include "core/symexec/amdgcn/lds.h"
 #include "core/symexec/machine.h"
+#include "core/symexec/shift_memo.h"
 
 namespace samebits::symexec {
 
@@ -38,7 +39,7 @@ class WaveMachine : public Machine {
   bool Begin() override;
   bool Step(std::vector<Fiber>& fibers, size_t which) override;
   uint64_t OwnMemory() const override {
-    return lds_.memory_bytes() + lds_accesses_.size() * static_cast<uint64_t>(space_.lanes()) * 10;
+    return lds_.memory_bytes() + matrix_memo_.memory_bytes() + lds_accesses_.size() * static_cast<uint64_t>(space_.lanes()) * 10;
   }
 
  private:
@@ -136,8 +137,24 @@ class WaveMachine : public Machine {
   bool DppRead(const GcnInst& in, const GcnOperand& o, Value* out);
   bool ExecDppMask(const GcnInst& in, MaskId* write);
   bool ExecLaneMove(const GcnInst& in);
+
+  // wave_matrix.cc
+  struct MatrixForm {
+    int m = 0, k = 0, bits = 0;           // rows and columns, products, bits of a factor
+    int words = 0, per = 0;               // registers of A or B a lane, and factors in them
+    int blocks = 0, results = 0;          // matrices; registers of the accumulator a lane
+    int group = 0;                        // products that are added in one step
+    expr::Fn fn = expr::Fn::kIsa;         // of a step
+    uint64_t attr = 0;
+    bool exact = false;                   // sums of integers
+    bool products_stay = false;           // none underflows to zero
+  };
+  bool MatrixFormOf(const GcnInst& in, MatrixForm* form);
+  bool MatrixElements(const MatrixForm& form, const std::vector<Value>& registers, std::vector<Lanes>* elements);
+  bool MatrixOperand(const MatrixForm& form, const GcnOperand& o, bool rows, std::vector<Lanes>* out);
+  bool AddProducts(const MatrixForm& form, const Lanes& row, const Lanes& column, Lanes* acc);
   bool ExecMfma(const GcnInst& in);
-  bool IsZero(const Lanes& v) const;           // +0 in all lanes, as a number of any width
+  bool IsZero(const Lanes& v) const;           // +0 in all lanes, as a number of any width or a vector of such
   bool IsStepResult(const Lanes& v) const;     // +0 or of a matrix step, in all lanes
 
   // wave_memory.cc
@@ -215,6 +232,7 @@ class WaveMachine : public Machine {
     std::vector<PermId> parts, rows, columns;
   };
   const MatrixPerms& PermsOf(int m, int blocks, int results);
+  ShiftMemo matrix_memo_{&nodes_};
   std::map<std::pair<int, int>, MatrixPerms> matrix_perms_;  // by rows and blocks
   Lds lds_;                        // shared_ counts barriers and the waves' instructions for it
   std::vector<std::unique_ptr<DppPlan>> dpp_plans_;
