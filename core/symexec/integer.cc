@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <functional>
 
 #include "core/symexec/machine.h"
 
@@ -42,6 +43,31 @@ bool CompareInts(Compare compare, int64_t a, int64_t b, bool is_signed) {
     case Compare::kLe: return is_signed ? a <= b : x <= y;
     case Compare::kGt: return is_signed ? a > b : x > y;
     default: return is_signed ? a >= b : x >= y;
+  }
+}
+
+// Lanes of p + cp where the comparison with q + cq holds.
+MaskId CompareLanes(LaneSpace* space, Compare compare, const int64_t* p, int64_t cp, const int64_t* q, int64_t cq, bool is_signed) {
+  const auto where = [&](auto holds) { return space->MaskWhere([&](int l) { return holds(p[l] + cp, q[l] + cq); }); };
+  switch (compare) {
+    case Compare::kEq: return where(std::equal_to<int64_t>());
+    case Compare::kNe: return where(std::not_equal_to<int64_t>());
+    case Compare::kLt: return is_signed ? where(std::less<int64_t>()) : where(std::less<uint64_t>());
+    case Compare::kLe: return is_signed ? where(std::less_equal<int64_t>()) : where(std::less_equal<uint64_t>());
+    case Compare::kGt: return is_signed ? where(std::greater<int64_t>()) : where(std::greater<uint64_t>());
+    default: return is_signed ? where(std::greater_equal<int64_t>()) : where(std::greater_equal<uint64_t>());
+  }
+}
+
+// 1: all of one range and all of the other compare so; 0: none; -1: some may.
+int DecideByRange(Compare compare, __int128 x_lo, __int128 x_hi, __int128 y_lo, __int128 y_hi) {
+  switch (compare) {
+    case Compare::kLt: return x_hi < y_lo ? 1 : x_lo >= y_hi ? 0 : -1;
+    case Compare::kLe: return x_hi <= y_lo ? 1 : x_lo > y_hi ? 0 : -1;
+    case Compare::kGt: return x_lo > y_hi ? 1 : x_hi <= y_lo ? 0 : -1;
+    case Compare::kGe: return x_lo >= y_hi ? 1 : x_hi < y_lo ? 0 : -1;
+    case Compare::kEq: return x_hi < y_lo || x_lo > y_hi ? 0 : -1;
+    default: return x_hi < y_lo || x_lo > y_hi ? 1 : -1;
   }
 }
 
@@ -565,26 +591,19 @@ bool Machine::IntCompare(Compare compare, const Value& a, const Value& b, int wi
     if (x.symbolic == 0 || ordered) {
       if (x.array == 0 && y.array == 0) {
         *out = Value::Predicate(CompareInts(compare, x.constant, y.constant, as_signed) ? kAllLanes : kNoLanes);
-      } else {
-        *out = Value::Predicate(space_.MaskWhere([&](int l) {
-          return CompareInts(compare, p[l] + x.constant, q[l] + y.constant, as_signed);
-        }));
+        return true;
       }
+      const auto &lanes_x = space_.info(x.array), &lanes_y = space_.info(y.array);
+      const __int128 cx = x.constant, cy = y.constant;
+      const int decided = ordered ? DecideByRange(compare, cx + lanes_x.min, cx + lanes_x.max, cy + lanes_y.min, cy + lanes_y.max) : -1;
+      *out = Value::Predicate(decided >= 0 ? (decided ? kAllLanes : kNoLanes)
+                                           : CompareLanes(&space_, compare, p, x.constant, q, y.constant, as_signed));
       return true;
     }
   }
-  // Decided by ranges?
   if (ordered) {
     const Interval rx = RangeOf(x), ry = RangeOf(y);
-    int decided = -1;
-    switch (compare) {
-      case Compare::kLt: decided = rx.hi < ry.lo ? 1 : rx.lo >= ry.hi ? 0 : -1; break;
-      case Compare::kLe: decided = rx.hi <= ry.lo ? 1 : rx.lo > ry.hi ? 0 : -1; break;
-      case Compare::kGt: decided = rx.lo > ry.hi ? 1 : rx.hi <= ry.lo ? 0 : -1; break;
-      case Compare::kGe: decided = rx.lo >= ry.hi ? 1 : rx.hi < ry.lo ? 0 : -1; break;
-      case Compare::kEq: decided = rx.hi < ry.lo || rx.lo > ry.hi ? 0 : -1; break;
-      default: decided = rx.hi < ry.lo || rx.lo > ry.hi ? 1 : -1; break;
-    }
+    const int decided = DecideByRange(compare, rx.lo, rx.hi, ry.lo, ry.hi);
     if (decided >= 0) {
       *out = Value::Predicate(decided ? kAllLanes : kNoLanes);
       return true;
@@ -599,9 +618,7 @@ bool Machine::IntCompare(Compare compare, const Value& a, const Value& b, int wi
     const int64_t sx = symbolic_.At(x.symbolic, b), sy = symbolic_.At(y.symbolic, b);
     auto [it, fresh] = seen.try_emplace({sx, sy}, 0);
     if (fresh) {
-      it->second = space_.MaskWhere([&](int l) {
-        return CompareInts(compare, p[l] + x.constant + sx, q[l] + y.constant + sy, as_signed);
-      });
+      it->second = CompareLanes(&space_, compare, p, x.constant + sx, q, y.constant + sy, as_signed);
       result_.steps += static_cast<uint64_t>(space_.lanes()) / 8;
     }
     mask = it->second;

@@ -60,10 +60,13 @@ ArrayId LaneSpace::Add(ArrayId a, ArrayId b) {
 
 ArrayId LaneSpace::Scale(ArrayId a, int64_t factor) {
   if (a == 0 || factor == 1) return a;
+  if (const auto it = scale_memo_.find({a, factor}); it != scale_memo_.end()) return it->second;
   const int64_t* x = arrays_[a];
   for (int l = 0; l < lanes_; ++l)
     buffer_[l] = static_cast<int64_t>(static_cast<uint64_t>(x[l]) * static_cast<uint64_t>(factor));
-  return InternArray(buffer_.data()).id;
+  const ArrayId id = InternArray(buffer_.data()).id;
+  scale_memo_.emplace(std::pair{a, factor}, id);
+  return id;
 }
 
 LaneSpace::Offsets LaneSpace::Permute(ArrayId a, PermId p) {

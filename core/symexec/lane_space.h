@@ -9,8 +9,10 @@
 #include <functional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "core/base/hash.h"
 #include "core/expr/node.h"
 
@@ -116,18 +118,23 @@ class LaneSpace {
   MaskId Or(MaskId a, MaskId b);
   MaskId AndNot(MaskId a, MaskId b);
   MaskId Xor(MaskId a, MaskId b);
+  bool Contains(MaskId outer, MaskId inner) const {
+    if (outer == inner || outer == kAllLanes || inner == kNoLanes) return true;
+    for (int i = 0; i < mask_words_; ++i)
+      if ((masks_[inner][i] & ~masks_[outer][i]) != 0) return false;
+    return true;
+  }
   int Count(MaskId id) const;
   int First(MaskId id) const;  // lane, or -1
   template <typename F>
   MaskId MaskWhere(F f) {
     uint64_t w[16] = {};
-    for (int l = 0; l < lanes_; ++l)
-      if (f(l)) w[l >> 6] |= uint64_t{1} << (l & 63);
+    for (int l = 0; l < lanes_; ++l) w[l >> 6] |= uint64_t{f(l)} << (l & 63);
     return InternMask(w);
   }
   uint64_t memory_bytes() const {
     return arrays_.memory_bytes() + perms_.memory_bytes() + nodes_.memory_bytes() + symbolics_.memory_bytes() +
-           masks_.memory_bytes() + (add_memo_.size() + perm_memo_.size()) * 64;
+           masks_.memory_bytes() + (add_memo_.size() + perm_memo_.size() + scale_memo_.size()) * 64;
   }
 
  private:
@@ -142,6 +149,7 @@ class LaneSpace {
   std::vector<int64_t> buffer_;
   std::unordered_map<uint64_t, ArrayId> add_memo_;
   std::unordered_map<uint64_t, Offsets> perm_memo_;
+  absl::flat_hash_map<std::pair<ArrayId, int64_t>, ArrayId> scale_memo_;
 };
 
 }  // namespace samebits::symexec

@@ -47,12 +47,14 @@ void Lds::MarkRead(Cell* c, const Access& now) {
   c->read.wave = now.wave;
 }
 
-void Lds::Flush() {
-  for (const Unmarked& u : unmarked_)
+void Lds::MarkRereads(Moment now) {
+  for (const Unmarked& u : unmarked_) {
+    if (unmarked_at_ != now) break;
     for (const uint16_t lane : u.lanes) {
       Cell* const first = CellsAt(u.addresses[lane], u.at);
       for (uint32_t i = 0; i < u.bytes >> granule_log2_; ++i) MarkRead(&first[i], AccessOf(lane, u.block, u.waves));
     }
+  }
   unmarked_.clear();
 }
 
@@ -85,7 +87,7 @@ bool Lds::Reread(std::span<const uint32_t> records, std::span<const uint16_t> la
 Lds::Race Lds::Write(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t at, uint32_t bytes,
                      const Lanes& value, const VectorOps& ops, const SharedMemory& order, Written* written) {
   if (lanes.empty()) return Race::kNone;
-  Flush();
+  MarkRereads(Now(order));
   const uint32_t id = NewRecord(value, bytes), count = bytes >> granule_log2_;
   const Moment moment = Now(order);
   for (const uint16_t lane : lanes) {
@@ -127,7 +129,7 @@ Lds::Race Lds::Write(std::span<const uint16_t> lanes, const int64_t* addresses, 
 }
 
 Lds::Race Lds::Reserve(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t bytes, const SharedMemory& order) {
-  Flush();
+  MarkRereads(Now(order));
   for (const uint16_t lane : lanes) {
     const Access now = AccessOf(lane, order.block_epoch + 1, order.warp_epoch);
     Cell* const first = CellsAt(addresses[lane], 0);
@@ -153,7 +155,7 @@ Lds::Race Lds::Land(std::span<const uint16_t> lanes, const int64_t* addresses, u
 }
 
 Lds::Race Lds::Read(std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t at, uint32_t bytes, const SharedMemory& order) {
-  Flush();
+  MarkRereads(Now(order));
   const uint32_t count = bytes >> granule_log2_;
   const Moment moment = Now(order);
   for (const uint16_t lane : lanes) {

@@ -52,7 +52,7 @@ class Lds {
   bool Reread(std::span<const uint32_t> records, std::span<const uint16_t> lanes, const int64_t* addresses, uint32_t at,
               uint32_t bytes, const SharedMemory& order);
   // Lets go of what Reread was given.
-  void Flush();
+  void Flush() { MarkRereads(unmarked_at_); }
 
   // Where `bytes` bytes come from: a record's bytes from `offset` on, of its lane `source`.
   struct Place {
@@ -125,6 +125,8 @@ class Lds {
     return c.version == r.version ? c.write : AccessOf(c.source, r.block, r.waves);
   }
   void MarkRead(Cell* c, const Access& now);
+  // Marks the reads that nothing orders before `now`.
+  void MarkRereads(Moment now);
   bool SameValue(const Cell& c, uint32_t record, int lane, const VectorOps& ops) const;
   uint32_t NewRecord(const Lanes& value, uint32_t bytes);
   void Release(uint32_t record);

@@ -84,6 +84,7 @@ bool WaveMachine::Setup() {
   const size_t waves = static_cast<size_t>(waves_);
   vector_issued_ = vector_done_ = lds_issued_ = lds_done_ = scalar_pending_ = last_lds_ = std::vector<uint32_t>(waves, 0);
   direct_loads_.assign(waves, {});
+  pends_.assign(isa::amdgcn::kRegisters, false);
   pending_vector_ = pending_lds_ = std::vector<uint32_t>(waves * isa::amdgcn::kRegisters, 0);
   return true;
 }
@@ -138,8 +139,10 @@ bool WaveMachine::Begin() {
 }
 
 MaskId WaveMachine::AnyOfWaves(MaskId m) const {
-  const uint64_t* words = space_.mask(m);
-  return space_.MaskWhere([&](int l) { return words[l / kWaveLanes] != 0; });
+  static_assert(kWaveLanes == 64);
+  uint64_t words[16];
+  for (int w = 0; w < waves_; ++w) words[w] = space_.mask(m)[w] != 0 ? space_.mask(kAllLanes)[w] : 0;
+  return space_.InternMask(words);
 }
 
 // Whether any lane of each executing wave meets a condition on loaded data, where all lanes that may do ask the same:
@@ -212,15 +215,17 @@ bool WaveMachine::Run1(const GcnInst& in, MaskId wave) {
     return Unknown("MEMORY_IN_BRANCH", "'" + std::string(in.name) + "' under a data-dependent branch");
   if (unit == Unit::kScalarMemory) return ScalarLoad(in);
   if (unit == Unit::kMatrix) return ExecMfma(in);
-  isa::amdgcn::Operand exec;
-  exec.kind = OperandKind::kRegister;
-  exec.count = 2;
-  exec.reg = isa::amdgcn::kExecLo;
-  Value mask;
   MaskId known;
   Lanes guard;
-  bool is_known;
-  if (!ReadMask(exec, &mask) || !AsPredicate(mask, &known, &guard, &is_known)) return false;
+  bool is_known = KnownExec(&known);
+  if (!is_known) {
+    isa::amdgcn::Operand exec;
+    exec.kind = OperandKind::kRegister;
+    exec.count = 2;
+    exec.reg = isa::amdgcn::kExecLo;
+    Value mask;
+    if (!ReadMask(exec, &mask) || !AsPredicate(mask, &known, &guard, &is_known)) return false;
+  }
   exec_is_data_ = !is_known;
   if (is_known) {
     exec_ = space_.And(wave, known);
@@ -233,6 +238,15 @@ bool WaveMachine::Run1(const GcnInst& in, MaskId wave) {
     return !nodes_.IsConst(guard.uniform() ? guard.nodes : space_.nodes(guard.nodes & ~kMixed)[l], &value) || value != 0;
   }));
   return RunGuarded(in, guard);
+}
+
+// EXEC as comparisons and mask logic leave it: known lanes, both halves, written by all waves that execute.
+bool WaveMachine::KnownExec(MaskId* known) const {
+  const Value &low = registers_[isa::amdgcn::kExecLo], &high = registers_[isa::amdgcn::kExecHi];
+  if (!low.is_predicate() || !high.is_predicate() || low.mask != high.mask || low.constant != 0 || high.constant != 1) return false;
+  if (!space_.Contains(defined_[isa::amdgcn::kExecLo], wave_) || !space_.Contains(defined_[isa::amdgcn::kExecHi], wave_)) return false;
+  *known = low.mask;
+  return !pends_[isa::amdgcn::kExecLo] && !pends_[isa::amdgcn::kExecHi];
 }
 
 bool WaveMachine::RunVector(const GcnInst& in) {

@@ -16,15 +16,22 @@ using isa::amdgcn::Op;
 using isa::amdgcn::OperandKind;
 using isa::amdgcn::Type;
 
-// out[l] = v[source[l]]; where that lane never wrote v, or source[l] < 0, nothing known.
-bool WaveMachine::Gather(const Value& v, MaskId defined, const std::vector<int>& source, Value* out) {
+WaveMachine::LaneSources WaveMachine::SourcesOf(std::vector<int> of) {
+  LaneSources s;
+  std::vector<uint16_t> from(of.size());
+  for (size_t l = 0; l < of.size(); ++l) from[l] = static_cast<uint16_t>(of[l] < 0 || of[l] >= space_.lanes() ? static_cast<int>(l) : of[l]);
+  s.perm = space_.InternPerm(from.data());
+  s.known = space_.MaskWhere([&](int l) { return of[static_cast<size_t>(l)] >= 0 && of[static_cast<size_t>(l)] < space_.lanes(); });
+  s.of = std::move(of);
+  return s;
+}
+
+// out[l] = v[source of l]; where that lane never wrote v, or there is none, nothing known.
+bool WaveMachine::Gather(const Value& v, MaskId defined, const LaneSources& sources, Value* out) {
   if (v.buffer != 0) return Unknown("ADDRESS_AS_DATA", "a half of an address moves between lanes");
-  std::vector<uint16_t> from(space_.lanes());
-  for (int l = 0; l < space_.lanes(); ++l) from[l] = static_cast<uint16_t>(source[l] < 0 || source[l] >= space_.lanes() ? l : source[l]);
-  const PermId perm = space_.InternPerm(from.data());
   Value moved;
   if (v.is_int() && !symbolic_.HasLaneAtoms(v.symbolic)) {
-    const auto o = space_.Permute(v.array, perm);
+    const auto o = space_.Permute(v.array, sources.perm);
     moved = v;
     moved.array = o.id;
     moved.constant += o.constant;
@@ -32,16 +39,18 @@ bool WaveMachine::Gather(const Value& v, MaskId defined, const std::vector<int>&
     absl::InlinedVector<Piece, 4> pieces;
     if (!ToPieces(v, v.width, &pieces)) return false;
     for (Piece& p : pieces) {
-      p.lanes = ops_.Permute(p.lanes, perm);
+      p.lanes = ops_.Permute(p.lanes, sources.perm);
       ops_.Settle(&p.lanes);
-      if (moves_ != nullptr) LogShuffle(p.lanes, exec_, from);
+      if (moves_ == nullptr) continue;
+      const uint16_t* from = space_.perm(sources.perm);
+      LogShuffle(p.lanes, exec_, {from, from + space_.lanes()});
     }
     FromPieces(std::move(pieces), v.width, &moved);
   }
-  const MaskId ok = space_.MaskWhere([&](int l) {
-    return source[l] >= 0 && source[l] < space_.lanes() && space_.Test(defined, source[l]);
+  const MaskId ok = defined == kAllLanes ? sources.known : space_.MaskWhere([&](int l) {
+    return space_.Test(sources.known, l) && space_.Test(defined, sources.of[static_cast<size_t>(l)]);
   });
-  if (space_.AndNot(exec_, ok) != kNoLanes) {
+  if (!space_.Contains(ok, exec_)) {
     Lanes undef;
     undef.nodes = nodes_.Undef();
     const Value whole = moved;
@@ -86,12 +95,13 @@ const WaveMachine::DppPlan* WaveMachine::PlanOf(const GcnInst& in) {
     if (plan->key == key) return plan.get();
   auto plan = std::make_unique<DppPlan>();
   plan->key = key;
-  if (!DppSources(in, &plan->source)) return nullptr;
-  plan->with_source = space_.MaskWhere([&](int l) { return plan->source[l] >= 0; });
+  std::vector<int> source;
+  if (!DppSources(in, &source)) return nullptr;
+  plan->sources = SourcesOf(std::move(source));
   // Row and bank masks, and without bound_ctrl only lanes with a source.
   plan->writes = space_.MaskWhere([&](int l) {
     const int lane = l % kWaveLanes;
-    return (in.row_mask >> (lane / 16) & 1) != 0 && (in.bank_mask >> (lane % 16 / 4) & 1) != 0 && (in.bound_ctrl || plan->source[l] >= 0);
+    return (in.row_mask >> (lane / 16) & 1) != 0 && (in.bank_mask >> (lane % 16 / 4) & 1) != 0 && (in.bound_ctrl || plan->sources.of[static_cast<size_t>(l)] >= 0);
   });
   dpp_plans_.push_back(std::move(plan));
   return dpp_plans_.back().get();
@@ -108,16 +118,16 @@ bool WaveMachine::ExecDppMask(const GcnInst& in, MaskId* write) {
 bool WaveMachine::DppRead(const GcnInst& in, const GcnOperand& o, Value* out) {
   const DppPlan* plan = o.kind == OperandKind::kRegister ? PlanOf(in) : nullptr;
   if (plan == nullptr) return Unmodelled64();
-  const std::vector<int>& source = plan->source;
-  const MaskId write = space_.And(exec_, plan->writes), with_source = plan->with_source;
+  const std::vector<int>& source = plan->sources.of;
+  const MaskId write = space_.And(exec_, plan->writes), with_source = plan->sources.known;
   for (int l = 0; l < space_.lanes() && (exec_ != kAllLanes || space_.lanes() % kWaveLanes != 0); ++l)
     if (space_.Test(write, l) && source[l] >= 0 && (source[l] >= space_.lanes() || !space_.Test(exec_, source[l])))
       return Unknown("DPP_INACTIVE", "DPP reads a lane that does not execute");
   if (!Awaited(o.reg)) return false;
   Value v = registers_[o.reg], moved;
   if (v.kind == Value::Kind::kUndef || v.is_predicate() || v.width == 1) return Unknown("UNDEFINED_VALUE", "DPP reads a register that was never written");
-  if (!Materialize(&v) || !Gather(v, defined_[o.reg], source, &moved)) return false;
-  if (space_.AndNot(exec_, with_source) == kNoLanes) {
+  if (!Materialize(&v) || !Gather(v, defined_[o.reg], plan->sources, &moved)) return false;
+  if (space_.Contains(with_source, exec_)) {
     *out = std::move(moved);
     return true;
   }
@@ -166,11 +176,11 @@ bool WaveMachine::ExecLaneMove(const GcnInst& in) {
     return Unknown("UNDEFINED_VALUE", "a lane's register is read that was never written");
   if (v.buffer != 0) {
     // An address that all lanes of a wave share stays whole.
-    if (!v.is_int() || v.array != 0 || space_.AndNot(wave_, defined_[o[1].reg]) != kNoLanes)
+    if (!v.is_int() || v.array != 0 || !space_.Contains(defined_[o[1].reg], wave_))
       return Unknown("ADDRESS_AS_DATA", "a half of an address moves between lanes");
     return Write32(o[0], std::move(v));
   }
-  return Materialize(&v) && Gather(v, defined_[o[1].reg], source, &moved) && Write32(o[0], std::move(moved));
+  return Materialize(&v) && Gather(v, defined_[o[1].reg], SourcesOf(std::move(source)), &moved) && Write32(o[0], std::move(moved));
 }
 
 }  // namespace samebits::symexec

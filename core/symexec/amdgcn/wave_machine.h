@@ -57,6 +57,7 @@ class WaveMachine : public Machine {
   bool Reads(const GcnInst& in, uint16_t reg) const;
   bool Writes(const GcnInst& in, uint16_t reg) const;
   bool Run1(const GcnInst& in, MaskId wave);
+  bool KnownExec(MaskId* known) const;
   bool RunVector(const GcnInst& in);
   bool RunGuarded(const GcnInst& in, const Lanes& guard);
   bool Wait(const GcnInst& in);
@@ -125,12 +126,19 @@ class WaveMachine : public Machine {
   bool MulHigh(const Value& a, const Value& b, bool is_signed, Value* out);
 
   // wave_lanes.cc
-  bool Gather(const Value& v, MaskId defined, const std::vector<int>& source, Value* out);
-  // Where a control's lanes read from, and which lanes an instruction with it writes if all execute.
+  // Where lanes read from: -1 nowhere.
+  struct LaneSources {
+    std::vector<int> of;
+    PermId perm = 0;
+    MaskId known = kNoLanes;  // lanes that have a source
+  };
+  LaneSources SourcesOf(std::vector<int> of);
+  bool Gather(const Value& v, MaskId defined, const LaneSources& sources, Value* out);
+  // Of a control, and which lanes an instruction with it writes if all execute.
   struct DppPlan {
     uint32_t key = 0;  // control, value, masks, bound_ctrl
-    std::vector<int> source;
-    MaskId with_source = 0, writes = 0;
+    LaneSources sources;
+    MaskId writes = 0;
   };
   const DppPlan* PlanOf(const GcnInst& in);  // null: no control
   bool DppSources(const GcnInst& in, std::vector<int>* source) const;
@@ -217,7 +225,7 @@ class WaveMachine : public Machine {
   // Per wave: memory operations issued and known complete, counted from 1. LDS and scalar loads share a counter.
   std::vector<uint32_t> vector_issued_, vector_done_, lds_issued_, lds_done_, scalar_pending_, last_lds_;
   std::vector<uint32_t> pending_vector_, pending_lds_;  // per register and wave: operation that fills it
-  bool any_pending_ = false;
+  std::vector<bool> pends_;        // per register: some wave's operation may not be known complete
   // Loads to LDS that may be under way, of each wave in the order of their issue.
   struct DirectLoad {
     uint32_t issued;                 // as vector_issued_ counts

@@ -46,11 +46,12 @@ bool AccessOf(Op op, Access* out) {
 }  // namespace
 
 void WaveMachine::Pend(std::vector<uint32_t>* pending, const std::vector<uint32_t>& issued, const GcnOperand& to) {
-  any_pending_ = true;
-  for (int r = 0; r < to.count; ++r)
+  for (int r = 0; r < to.count; ++r) {
+    pends_[static_cast<size_t>(to.reg + r)] = true;
     for (int w = 0; w < waves_; ++w)
       if (space_.Test(wave_, w * kWaveLanes))
         (*pending)[static_cast<size_t>(to.reg + r) * static_cast<size_t>(waves_) + static_cast<size_t>(w)] = issued[static_cast<size_t>(w)];
+  }
 }
 
 void WaveMachine::IssueVector(const GcnOperand* to) {
@@ -140,7 +141,7 @@ bool WaveMachine::LoadWords(const Address& a, MaskId inside, uint32_t bytes, boo
         if (!ops_.Apply(Fn::kSelect, 0, 32, operands, &selected)) return OutOfAnchors();
         v = Value::Bits(std::move(selected), 32);
       }
-      if (space_.AndNot(lanes, inside) != kNoLanes) {
+      if (!space_.Contains(inside, lanes)) {
         const Value loaded = v;
         if (!Blend(inside, loaded, Value::Int(0, 32), &v)) return false;
       }
@@ -251,7 +252,7 @@ bool WaveMachine::ExecBuffer(const GcnInst& in) {
     exec_ = lanes;
     // Only lanes inside count: the others must not widen the range.
     wide = total;
-    const bool all_inside = space_.AndNot(kAllLanes, inside) == kNoLanes;
+    const bool all_inside = space_.Contains(inside, kAllLanes);
     if (!all_inside && wide.array != 0) {
       const int first = space_.First(inside);
       std::vector<int64_t> values(space_.lanes());
@@ -270,7 +271,7 @@ bool WaveMachine::ExecBuffer(const GcnInst& in) {
     return true;
   }
   if (to_lds) {
-    if (conditional || space_.AndNot(exec_, inside) != kNoLanes) return Unknown("ADDRESS_BOUNDS", "a load to LDS outside its buffer");
+    if (conditional || !space_.Contains(inside, exec_)) return Unknown("ADDRESS_BOUNDS", "a load to LDS outside its buffer");
     return LoadToLds(a, in.offset);
   }
   if (!LoadWords(a, inside, access.bytes, access.is_signed, data, conditional ? &condition : nullptr)) return false;
@@ -440,7 +441,7 @@ bool WaveMachine::LdsExchange(const GcnInst& in) {
   Value v = registers_[data.reg], moved;
   if (v.kind == Value::Kind::kUndef || v.is_predicate() || v.width == 1)
     return Unknown("UNDEFINED_VALUE", "exchange of a register that was never written");
-  if (!Materialize(&v) || !Gather(v, defined_[data.reg], source, &moved) || !Put(o[0].reg, std::move(moved))) return false;
+  if (!Materialize(&v) || !Gather(v, defined_[data.reg], SourcesOf(std::move(source)), &moved) || !Put(o[0].reg, std::move(moved))) return false;
   for (int w = 0; w < waves_; ++w)
     if (space_.Test(wave_, w * kWaveLanes)) ++lds_issued_[static_cast<size_t>(w)];
   Pend(&pending_lds_, lds_issued_, o[0]);

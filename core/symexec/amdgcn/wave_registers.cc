@@ -30,22 +30,25 @@ bool WaveMachine::SameValues(const Value& a, const Value& b) const {
 
 // No operation still under way fills the register in an executing wave.
 bool WaveMachine::Awaited(uint16_t reg) {
-  if (!any_pending_) return true;
+  if (!pends_[reg]) return true;
+  bool pends = false;
   for (int w = 0; w < waves_; ++w) {
     const size_t at = static_cast<size_t>(reg) * static_cast<size_t>(waves_) + static_cast<size_t>(w);
     if (pending_vector_[at] <= vector_done_[w] && pending_lds_[at] <= lds_done_[w]) continue;
+    pends = true;
     if (!space_.Test(wave_, w * isa::amdgcn::kWaveLanes)) continue;
     // Waits on one side of such a branch say nothing about the other.
     if (data_depth_ > 0) return Unknown("MEMORY_IN_BRANCH", "a load is waited for under a data-dependent branch");
     return Race("register " + isa::amdgcn::RegisterName(reg) + " used before the load that fills it was waited for");
   }
+  pends_[reg] = pends;
   return true;
 }
 
 bool WaveMachine::Peek(uint16_t reg, Value* out) {
   if (!Awaited(reg)) return false;
   if (IsMask(registers_[reg])) {
-    if (space_.AndNot(exec_, defined_[reg]) != kNoLanes)
+    if (!space_.Contains(defined_[reg], exec_))
       return Unknown("UNDEFINED_VALUE", "a lane mask in " + isa::amdgcn::RegisterName(reg) + " was not written by every wave that reads it");
     *out = registers_[reg];
     return true;
@@ -250,7 +253,7 @@ bool WaveMachine::Put(uint16_t reg, Value v) {
   if (reg != isa::amdgcn::kScc && !IsMask(v)) v.width = 32;
   if (log_ != nullptr) log_->push_back({reg, registers_[reg], defined_[reg]});
   Value& old = registers_[reg];
-  if (exec_ == kAllLanes || old.kind == Value::Kind::kUndef || space_.AndNot(defined_[reg], exec_) == kNoLanes) {
+  if (exec_ == kAllLanes || old.kind == Value::Kind::kUndef || space_.Contains(exec_, defined_[reg])) {
     old = std::move(v);
     defined_[reg] = exec_;
     return true;
