@@ -1,4 +1,5 @@
 #include "server/port.h"
+#include "server/reconstruction/gemm_jobs.h"
 #include "server/reconstruction/reconstruction.h"
 #include "server/server.h"
 
@@ -202,6 +203,8 @@ void ServerImpl::StartDispatcher() {
   finishers[kVerifyKind] = MakeVerifyFinisher(*registry_);
   for (const std::string& kind : NumericsKinds()) finishers[kind] = MakeNumericsFinisher();
   finishers[kReconstructKind] = MakeReconstructionFinisher(*profiles_);
+  finishers[kRecoverGemmsKind] = MakeRecoverGemmsFinisher();
+  finishers[kEmulateGemmKind] = MakeEmulateGemmFinisher();
   dispatcher_ = std::make_unique<Dispatcher>(config_.dispatch, *jobs_, *fleet_, std::move(finishers), metrics_);
   dispatcher_->Start();
   job_calls_ = std::make_unique<TaskPool>(kJobThreads, kMaxQueuedJobCalls, "max_queued_job_calls");

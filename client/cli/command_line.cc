@@ -260,6 +260,14 @@ void AddLibrary(CLI::App* sub, GemmOptions* o, const std::vector<std::string>& l
   sub->add_option("--workspace", o->workspace, "Bytes of workspace that the library may use")->type_name("BYTES")->capture_default_str();
 }
 
+// Options of what a worker of a server does, too.
+void AddOnWorker(CLI::App* sub, Builder* b, GemmOptions* o) {
+  sub->add_option("--on", o->on, "With --server: device of a worker, as cuda, cuda/sm_90, workers/a/devices/0")->type_name("DEVICE");
+  AddChoice(sub, "--format", &b->format, {"human", "json"}, "Form of the answer");
+  sub->add_flag("--no-wait", b->line.job.no_wait, "With --server: print the operation's name and leave");
+  sub->add_flag("--quiet", b->line.quiet, "No progress");
+}
+
 void AddInvariance(CLI::App* gemm, Builder* b, GemmOptions* o) {
   CLI::App* sub = AddCommand(gemm, b, Command::kGemmInvariance, "invariance", "At which batch sizes the bits of a row change",
                              kGemmInvarianceHelp);
@@ -288,11 +296,17 @@ void AddEmulate(CLI::App* gemm, Builder* b, GemmOptions* o) {
   const auto file = [&](const char* name, std::string* value, const char* what) {
     return sub->add_option(name, *value, what)->type_name("FILE");
   };
-  file("--a", &o->a, "A: m x k elements, row-major, little-endian")->required();
-  file("--b", &o->b, "B: n x k elements")->required();
-  file("--c", &o->c, "C: m x n elements of the output's type, where the descriptor adds beta * C");
-  file("--bias", &o->bias, "n elements of the output's type, where the descriptor adds a bias");
-  file("--out", &o->out, "Output: m x n elements")->required();
+  const auto operand = [&](const char* name, std::string* value, const char* what) {
+    return sub->add_option(name, *value, what)->type_name("FILE|generate:SEED[:DISTRIBUTION]");
+  };
+  operand("--a", &o->a, "A: m x k elements, row-major, little-endian")->required();
+  operand("--b", &o->b, "B: n x k elements")->required();
+  operand("--c", &o->c, "C: m x n elements of the output's type, where the descriptor adds beta * C");
+  operand("--bias", &o->bias, "n elements of the output's type, where the descriptor adds a bias");
+  file("--out", &o->out, "Output: m x n elements; without it only digests are made");
+  sub->add_option("--summed-k", o->summed_k, "Sum only so many elements, as a library that drops the tail")->type_name("N");
+  sub->add_option("--output", o->outputs, "Compute this output only; repeatable")->type_name("ROW,COLUMN");
+  AddOnWorker(sub, b, o);
   sub->add_option("--alpha", o->alpha, "Factor of the product, where the descriptor has one")->type_name("X");
   sub->add_option("--beta", o->beta, "Factor of C")->type_name("X");
   AddThreads(sub, "--threads", &o->threads, "Threads; default: one per core");
@@ -322,7 +336,8 @@ void AddGemm(CLI::App* app, Builder* b) {
   simulate->add_flag("--no-defects", o.no_defects, "No library drops the tail of K");
   AddThreads(simulate, "--threads", &o.threads, "Threads; default: one per core");
   CLI::App* probe = AddCommand(gemm, b, Command::kGemmProbe, "probe", "Find the descriptor of one product of a library", kGemmProbeHelp);
-  AddChoice(probe, "--format", &b->format, {"human", "json"}, "Form of the answer");
+  AddOnWorker(probe, b, &o);
+  probe->add_option("--shape", o.problems, "With --server: a shape, in place of --m, --n and --k; repeatable")->type_name("MxNxK");
   AddLibrary(probe, &o, {"cublaslt", "cublas", "hipblaslt", "simulated", "simulated-2"});
   AddTypes(probe, &o)->required();
   AddSides(probe, &o);
@@ -337,9 +352,7 @@ void AddProfileCommands(CLI::App* app, Builder* b) {
   GemmOptions& o = b->line.gemm;
   CLI::App* build = AddCommand(profile, b, Command::kProfileBuild, "build", "Study a library on this machine or a worker", kProfileBuildHelp);
   build->add_option("--out", o.out, "File to write; with --server: besides storing the profile there")->type_name("FILE");
-  build->add_option("--on", o.on, "With --server: device of a worker, as cuda, cuda/sm_90, workers/a/devices/0")->type_name("DEVICE");
-  AddChoice(build, "--format", &b->format, {"human", "json"}, "Form of the answer of --server");
-  build->add_flag("--no-wait", b->line.job.no_wait, "With --server: print the operation's name and leave");
+  AddOnWorker(build, b, &o);
   AddLibrary(build, &o, {"cublaslt", "cublas", "simulated", "simulated-2"});
   build->add_option("--kinds", o.kinds, "Types and layouts to study: TYPES[:LAYOUT][;...]")->type_name("LIST")->required();
   build->add_option("--shapes", o.shapes, "Random shapes of each kind")->type_name("N")->capture_default_str();
@@ -351,7 +364,6 @@ void AddProfileCommands(CLI::App* app, Builder* b) {
   build->add_option("--rules-of", o.profile, "Try the rules of this profile first")->type_name("FILE");
   build->add_option("--device-name", o.device_name, "Written into the profile")->type_name("NAME");
   build->add_option("--driver", o.driver, "Written into the profile")->type_name("VERSION");
-  build->add_flag("--quiet", b->line.quiet, "No progress");
   AddThreads(build, "--threads", &o.threads, "Threads; default: one per core");
   CLI::App* show = AddCommand(profile, b, Command::kProfileShow, "show", "What a profile covers", kProfileShowHelp);
   show->add_option("profile", o.profile, "The profile: a file, or archProfiles/... of the server")->type_name("FILE|NAME")->required();
@@ -492,7 +504,8 @@ ParsedCommandLine Finish(CLI::App* app, Builder* b) {
   const char* server = std::getenv("SAMEBITS_SERVER");
   if (line.command == Command::kCiCheck && line.server.empty() && server == nullptr) line.local = true;
   if (line.command == Command::kHealInstructionMix && line.server.empty()) line.local = true;
-  if (line.command == Command::kProfileBuild && line.server.empty()) line.local = true;
+  for (const Command command : {Command::kProfileBuild, Command::kGemmProbe, Command::kGemmEmulate})
+    if (line.command == command && line.server.empty()) line.local = true;
   if (line.server.empty() && server != nullptr) line.server = server;
   if (!b->format.empty()) line.format = b->format == "json" ? Format::kJson : Format::kHuman;
   for (auto& [flags, spec] : {std::pair{&b->common, &line.launch}, std::pair{&b->sides[0], &line.side_launch[0]},

@@ -125,6 +125,9 @@ struct GemmOptions {
   std::string types, layout = "TN";            // of a problem
   std::string library = "cublaslt", device_name, driver = "unknown", kinds;  // a library to study, and what of it
   std::string on;                              // device of a worker
+  std::vector<std::string> problems;           // MxNxK each, of probe --server
+  std::vector<std::string> outputs;            // ROW,COLUMN each, of emulate; empty: all
+  int64_t summed_k = 0;                        // 0: k
   int device = 0;
   int64_t workspace = 32 << 20, shapes = 1000, most_k = 200000, first_m = 1, last_m = 8192;
   double seconds = 1e9;

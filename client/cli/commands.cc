@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
+#include "client/cli/gemm_library.h"
 #include "client/cli/json_report.h"
 #include "client/cli/terminal.h"
 #include "client/cli/version.h"
@@ -66,11 +67,11 @@ ExitCode Dispatch(const CommandLine& line) {
     case Command::kGemmDescribe:
       return line.gemm.desc.empty() ? RunGemmDescribeShape(line) : RunGemmDescribe(line);
     case Command::kGemmEmulate:
-      return RunGemmEmulate(line);
+      return line.local && !NeedsBlocks(line.gemm) ? RunGemmEmulate(line) : RunGemmEmulateBlocks(line);
     case Command::kGemmSimulate:
       return RunGemmSimulate(line);
     case Command::kGemmProbe:
-      return RunGemmProbe(line);
+      return line.local ? RunGemmProbe(line) : RunGemmProbeOnWorker(line);
     case Command::kGemmInvariance:
       return RunGemmInvariance(line);
     case Command::kProfileBuild:

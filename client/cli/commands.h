@@ -42,6 +42,8 @@ ExitCode RunGemmEmulate(const CommandLine& line);
 ExitCode RunGemmSimulate(const CommandLine& line);
 ExitCode RunGemmDescribeShape(const CommandLine& line);  // of a profile
 ExitCode RunGemmProbe(const CommandLine& line);
+ExitCode RunGemmProbeOnWorker(const CommandLine& line);
+ExitCode RunGemmEmulateBlocks(const CommandLine& line);  // generated operands or chosen outputs, here or on a worker
 ExitCode RunGemmInvariance(const CommandLine& line);
 ExitCode RunProfileBuild(const CommandLine& line);
 ExitCode RunProfileShow(const CommandLine& line);

@@ -1,15 +1,14 @@
 // The commands `gemm ...`; they run in this process.
 
 #include <algorithm>
-#include <bit>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/commands.h"
+#include "client/cli/gemm_library.h"
 #include "core/gemm/emulator.h"
 #include "core/gemm/hardware_vectors.h"
 #include "core/gemm/plan.h"
@@ -57,21 +56,6 @@ ExitCode RunGemmCheckVectors(const CommandLine& line) {
 
 namespace {
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in) return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read"));
-  return bytes;
-}
-
-// The text itself, or that of the file after '@'.
-absl::StatusOr<gemm::GemmDesc> ReadDescriptor(const std::string& argument) {
-  if (!argument.starts_with("@")) return gemm::ParseGemmDesc(argument);
-  const absl::StatusOr<std::string> text = ReadFile(argument.substr(1));
-  if (!text.ok()) return text.status();
-  return gemm::ParseGemmDesc(*text);
-}
-
 std::string Hex(const Digest128& digest) { return absl::StrFormat("%016x%016x", digest.hi, digest.lo); }
 
 std::span<const uint8_t> Bytes(const std::string& text) {
@@ -83,17 +67,13 @@ absl::StatusOr<std::vector<uint8_t>> EmulateFiles(const GemmOptions& o, const ge
   const std::string* paths[] = {&o.a, &o.b, &o.c, &o.bias};
   for (int i = 0; i < 4; ++i) {
     if (paths[i]->empty()) continue;
-    absl::StatusOr<std::string> bytes = ReadFile(*paths[i]);
+    absl::StatusOr<std::string> bytes = ReadBytes(*paths[i]);
     if (!bytes.ok()) return bytes.status();
     files[i] = *std::move(bytes);
   }
   gemm::GemmOperands operands{o.m, o.n, o.k, Bytes(files[0]), Bytes(files[1]), Bytes(files[2]), Bytes(files[3])};
-  const bool wide = desc.accumulate_type == gemm::FormatId::kF64;
-  const auto scalar = [&](double x) {
-    return wide ? std::bit_cast<uint64_t>(x) : std::bit_cast<uint32_t>(static_cast<float>(x));
-  };
-  operands.alpha = scalar(o.alpha);
-  operands.beta = scalar(o.beta);
+  operands.alpha = EpilogueScalar(desc, o.alpha);
+  operands.beta = EpilogueScalar(desc, o.beta);
   return gemm::Emulate(desc, o.sm, operands, o.threads);
 }
 
@@ -126,6 +106,7 @@ ExitCode RunGemmDescribe(const CommandLine& line) {
 }
 
 ExitCode RunGemmEmulate(const CommandLine& line) {
+  if (line.gemm.out.empty()) return BadInput(line, absl::InvalidArgumentError("--out FILE is needed for operands of files"));
   const absl::StatusOr<gemm::GemmDesc> desc = ReadDescriptor(line.gemm.desc);
   if (!desc.ok()) return BadInput(line, desc.status());
   const absl::StatusOr<std::vector<uint8_t>> bytes = EmulateFiles(line.gemm, *desc);

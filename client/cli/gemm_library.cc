@@ -1,5 +1,6 @@
 #include "client/cli/gemm_library.h"
 
+#include <bit>
 #include <fstream>
 #include <iterator>
 
@@ -10,6 +11,31 @@ namespace samebits::cli {
 
 absl::StatusOr<workers::GemmLibrary> FindGemmLibrary(const GemmOptions& o) {
   return workers::FindGemmLibrary({o.library, o.device, o.workspace, o.device_name, o.driver});
+}
+
+absl::StatusOr<std::string> ReadBytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (!in) return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read"));
+  return bytes;
+}
+
+absl::StatusOr<gemm::GemmDesc> ReadDescriptor(const std::string& argument) {
+  if (!argument.starts_with("@")) return gemm::ParseGemmDesc(argument);
+  const absl::StatusOr<std::string> text = ReadBytes(argument.substr(1));
+  if (!text.ok()) return text.status();
+  return gemm::ParseGemmDesc(*text);
+}
+
+uint64_t EpilogueScalar(const gemm::GemmDesc& desc, double value) {
+  const bool wide = desc.accumulate_type == gemm::FormatId::kF64;
+  return wide ? std::bit_cast<uint64_t>(value) : std::bit_cast<uint32_t>(static_cast<float>(value));
+}
+
+bool NeedsBlocks(const GemmOptions& o) {
+  bool generated = false;
+  for (const std::string* operand : {&o.a, &o.b, &o.c, &o.bias}) generated = generated || operand->starts_with("generate:");
+  return generated || !o.outputs.empty() || o.summed_k != 0;
 }
 
 absl::StatusOr<gemm::GemmProblem> ProblemOf(const GemmOptions& o) {

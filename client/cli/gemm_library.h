@@ -20,6 +20,15 @@ absl::StatusOr<workers::GemmLibrary> FindGemmLibrary(const GemmOptions& options)
 // A problem of the options' types, layout and sides. INVALID_ARGUMENT that names the option.
 absl::StatusOr<gemm::GemmProblem> ProblemOf(const GemmOptions& options);
 
+// Whether `emulate` was asked for what core/gemm's Emulate does not do.
+bool NeedsBlocks(const GemmOptions& options);
+
+// The text itself, or that of the file after '@'.
+absl::StatusOr<gemm::GemmDesc> ReadDescriptor(const std::string& argument);
+absl::StatusOr<std::string> ReadBytes(const std::string& path);
+// A factor of an epilogue as a pattern of its type.
+uint64_t EpilogueScalar(const gemm::GemmDesc& desc, double value);
+
 // Of a file, or of the server where `name` begins with "archProfiles/".
 absl::StatusOr<gemm::ArchProfile> ReadProfile(const CommandLine& line, const std::string& name);
 

@@ -195,7 +195,8 @@ Exit codes: 0 whole; 1 findings; 2 usage error, no database, or one of another p
 of the system, or the file is no database at all.)";
 
 inline constexpr char kGemmHelp[] =
-    R"(These commands run in this process, without a server. Reference: docs/gemm.md.)";
+    R"(These commands run in this process, without a server; probe and emulate on a worker where --server is given.
+Reference: docs/gemm.md.)";
 
 inline constexpr char kGemmDescribeHelp[] =
     R"(Example:
@@ -218,7 +219,12 @@ Asks the library on this machine: probes read the tree of sums, fresh draws conf
 and the descriptor. cublas is cublasGemmEx, which tells no algorithm. hipblaslt was only ever run against a stand-in, not
 on a GPU, and of AMD's matrix instructions there is no model: only products by scalar instructions can be explained there.
 The libraries are found at run time; SAMEBITS_CUDART, SAMEBITS_CUDA_DRIVER, SAMEBITS_CUBLASLT, SAMEBITS_CUBLAS, SAMEBITS_HIP
-and SAMEBITS_HIPBLASLT name them where the loader does not find them. Exit codes: 0 explained; 1 explained, but the library
+and SAMEBITS_HIPBLASLT name them where the loader does not find them.
+
+  samebits gemm probe --server gpus.example:7433 --on cuda/sm_90 --types bf16,bf16,f32,bf16 --shape 16x4096x4096 --shape 1x8192x8192
+
+has a worker do it, for up to 1,000 shapes; another worker goes on where one dies. Control-C leaves it running: samebits jobs
+NAME --watch follows it, --cancel ends it. Exit codes, of the worst shape: 0 explained; 1 explained, but the library
 leaves out elements; 3 unexplained; 2 usage or input error.)";
 
 inline constexpr char kGemmInvarianceHelp[] =
@@ -276,7 +282,13 @@ inline constexpr char kGemmEmulateHelp[] =
   samebits gemm emulate @desc.txt --sm 90 --m 64 --n 128 --k 576 --a a.bin --b b.bin --out d.bin
 
 Computes D = A * B^T on the CPU. Files are packed little-endian elements without a header; the contracted axis is
-contiguous in A (m x k) and B (n x k). Exit codes: 0 written; 2 usage or input error, or arithmetic that is not
+contiguous in A (m x k) and B (n x k). generate:SEED:DISTRIBUTION stands for the elements of docs/inputs.md, buffer "a", "b",
+"c" or "bias", and then the digests of the output and of its blocks are printed, too:
+
+  samebits gemm emulate @desc.txt --server gpus.example:7433 --sm 90 --m 8192 --n 8192 --k 8192 --a generate:1 --b generate:1:normal
+
+With --server a worker does it, block by block; another one goes on where it dies. Outputs of more than 16 MiB do not come back,
+only their digests (no --out). Exit codes: 0 written; 2 usage or input error, or arithmetic that is not
 established.)";
 
 inline constexpr char kGemmSimulateHelp[] =

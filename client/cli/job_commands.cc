@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "client/cli/commands.h"
+#include "client/cli/gemm_report.h"
 #include "client/cli/heal_report.h"
 #include "client/cli/job_connection.h"
 #include "client/cli/job_report.h"
@@ -53,6 +54,8 @@ void PrintOperation(const CommandLine& line, const Operation& operation) {
     absl::StrAppend(&text, profile.name(), "  ", OneLine(profile.device()), ", ", OneLine(profile.library()), " ",
                     profile.library_version(), ", ", profile.explained_shapes(), " of ", profile.shapes(), " shapes explained\n");
   }
+  if (operation.has_recover_gemms()) text += HumanRecovery(operation.recover_gemms());
+  if (operation.has_emulate_gemm()) text += HumanEmulation(operation.emulate_gemm());
   if (operation.has_numerics()) text += HumanNumerics(operation.numerics(), layout);
   PrintMessage(line, operation, text);
 }

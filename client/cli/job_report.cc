@@ -190,6 +190,7 @@ std::string HumanWorker(const v1::Worker& worker, const Layout& layout) {
     absl::StrAppend(&out, "    counts instructions of: ", OneLine(absl::StrJoin(worker.instruction_sources(), " ")), "\n");
   if (!worker.gemm_libraries().empty())
     absl::StrAppend(&out, "    libraries: ", OneLine(absl::StrJoin(worker.gemm_libraries(), ", ")), "\n");
+  if (worker.emulates_gemms()) absl::StrAppend(&out, "    emulates matrix products\n");
   for (const v1::Device& device : worker.devices()) {
     absl::StrAppend(&out, "    ", device.index(), "  ", DeviceText(device));
     if (device.multiprocessors() != 0) absl::StrAppend(&out, ", ", device.multiprocessors(), " SMs");

@@ -44,6 +44,12 @@ class GrpcProfileClient : public ProfileClient {
   absl::StatusOr<v1::EmulateGemmResponse> EmulateGemm(const v1::EmulateGemmRequest& request) override {
     return CallWithRetry(options_, token_, *stub_, &Stub::EmulateGemm, request);
   }
+  absl::StatusOr<v1::Operation> RecoverGemms(const v1::RecoverGemmsRequest& request) override {
+    return CallWithRetry(options_, token_, *stub_, &Stub::RecoverGemms, request);
+  }
+  absl::StatusOr<v1::Operation> EmulateGemmOnWorker(const v1::EmulateGemmOnWorkerRequest& request) override {
+    return CallWithRetry(options_, token_, *stub_, &Stub::EmulateGemmOnWorker, request);
+  }
   absl::StatusOr<v1::ReportBatchInvarianceResponse> ReportBatchInvariance(
       const v1::ReportBatchInvarianceRequest& request) override {
     return CallWithRetry(options_, token_, *stub_, &Stub::ReportBatchInvariance, request);

@@ -28,6 +28,9 @@ class ProfileClient {
   virtual absl::Status Delete(const std::string& name) = 0;
   virtual absl::StatusOr<v1::DescribeGemmResponse> DescribeGemm(const v1::DescribeGemmRequest& request) = 0;
   virtual absl::StatusOr<v1::EmulateGemmResponse> EmulateGemm(const v1::EmulateGemmRequest& request) = 0;
+  // Jobs of workers, as Reconstruct.
+  virtual absl::StatusOr<v1::Operation> RecoverGemms(const v1::RecoverGemmsRequest& request) = 0;
+  virtual absl::StatusOr<v1::Operation> EmulateGemmOnWorker(const v1::EmulateGemmOnWorkerRequest& request) = 0;
   virtual absl::StatusOr<v1::ReportBatchInvarianceResponse> ReportBatchInvariance(
       const v1::ReportBatchInvarianceRequest& request) = 0;
   virtual absl::StatusOr<v1::CompareArchProfilesResponse> Compare(const v1::CompareArchProfilesRequest& request) = 0;

@@ -1,9 +1,12 @@
 #include "core/base/sha256.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace samebits {
 namespace {
+
+constexpr size_t kBlock = 64, kSavedHeader = 40;
 
 constexpr uint32_t kRound[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -42,21 +45,59 @@ void Compress(uint32_t state[8], const uint8_t* block) {
 
 }  // namespace
 
-std::array<uint8_t, 32> Sha256(std::string_view data) {
-  uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  const auto* p = reinterpret_cast<const uint8_t*>(data.data());
-  size_t left = data.size();
-  for (; left >= 64; left -= 64, p += 64) Compress(state, p);
-  uint8_t tail[128] = {};
-  if (left != 0) std::memcpy(tail, p, left);
+void Sha256Stream::Update(std::string_view data) {
+  const size_t waiting = bytes_ % kBlock;
+  bytes_ += data.size();
+  if (waiting != 0) {
+    const size_t taken = std::min(kBlock - waiting, data.size());
+    std::copy_n(data.begin(), taken, tail_.begin() + waiting);
+    data.remove_prefix(taken);
+    if (waiting + taken < kBlock) return;
+    Compress(state_.data(), reinterpret_cast<const uint8_t*>(tail_.data()));
+  }
+  for (; data.size() >= kBlock; data.remove_prefix(kBlock)) Compress(state_.data(), reinterpret_cast<const uint8_t*>(data.data()));
+  std::copy(data.begin(), data.end(), tail_.begin());
+}
+
+std::array<uint8_t, 32> Sha256Stream::Digest() const {
+  std::array<uint32_t, 8> state = state_;
+  uint8_t tail[2 * kBlock] = {};
+  const size_t left = bytes_ % kBlock;
+  std::memcpy(tail, tail_.data(), left);
   tail[left] = 0x80;
-  const size_t tail_size = left < 56 ? 64 : 128;
-  const uint64_t bits = static_cast<uint64_t>(data.size()) * 8;
+  const size_t tail_size = left < 56 ? kBlock : 2 * kBlock;
+  const uint64_t bits = bytes_ * 8;
   for (int i = 0; i < 8; ++i) tail[tail_size - 1 - i] = static_cast<uint8_t>(bits >> (8 * i));
-  for (size_t i = 0; i < tail_size; i += 64) Compress(state, tail + i);
+  for (size_t i = 0; i < tail_size; i += kBlock) Compress(state.data(), tail + i);
   std::array<uint8_t, 32> out;
   for (int i = 0; i < 32; ++i) out[i] = static_cast<uint8_t>(state[i / 4] >> (24 - 8 * (i % 4)));
   return out;
+}
+
+std::string Sha256Stream::Save() const {
+  std::string out(kSavedHeader, '\0');
+  for (size_t i = 0; i < 32; ++i) out[i] = static_cast<char>(state_[i / 4] >> (8 * (i % 4)));
+  for (size_t i = 0; i < 8; ++i) out[32 + i] = static_cast<char>(bytes_ >> (8 * i));
+  return out.append(tail_.data(), bytes_ % kBlock);
+}
+
+std::optional<Sha256Stream> Sha256Stream::Load(std::string_view saved) {
+  if (saved.size() < kSavedHeader) return std::nullopt;
+  const auto byte = [&](size_t i) { return static_cast<uint64_t>(static_cast<uint8_t>(saved[i])); };
+  Sha256Stream stream;
+  stream.state_ = {};
+  for (size_t i = 0; i < 32; ++i) stream.state_[i / 4] |= static_cast<uint32_t>(byte(i) << (8 * (i % 4)));
+  for (size_t i = 0; i < 8; ++i) stream.bytes_ |= byte(32 + i) << (8 * i);
+  saved.remove_prefix(kSavedHeader);
+  if (saved.size() != stream.bytes_ % kBlock) return std::nullopt;
+  std::copy(saved.begin(), saved.end(), stream.tail_.begin());
+  return stream;
+}
+
+std::array<uint8_t, 32> Sha256(std::string_view data) {
+  Sha256Stream stream;
+  stream.Update(data);
+  return stream.Digest();
 }
 
 std::string Sha256Hex(std::string_view data) {

@@ -168,16 +168,22 @@ std::optional<DataType> ParseDataType(std::string_view name) {
 
 absl::StatusOr<std::vector<uint8_t>> MakeBuffer(std::string_view seed, const BufferSpec& buffer,
                                                 Distribution distribution) {
+  return MakeElements(seed, buffer, distribution, 0, buffer.elements);
+}
+
+absl::StatusOr<std::vector<uint8_t>> MakeElements(std::string_view seed, const BufferSpec& buffer, Distribution distribution,
+                                                  uint64_t first, uint64_t count) {
   if (absl::Status status = Check(buffer); !status.ok()) return status;
   const auto digest = Sha256(absl::StrCat(std::string(seed), "/", buffer.name, "/", static_cast<int>(distribution)));
   std::array<uint64_t, 2> key;
   std::memcpy(key.data(), digest.data(), sizeof(key));
   Philox philox(key);
+  philox.Seek(first);
   const Type& type = TypeOf(buffer.type);
   const Encoder encoder(type.format != nullptr ? *type.format : sf::kF32);
   const uint64_t range = static_cast<uint64_t>(buffer.high - buffer.low);
-  std::vector<uint8_t> bytes(buffer.elements * type.bytes);
-  for (uint64_t i = 0; i < buffer.elements; ++i) {
+  std::vector<uint8_t> bytes(count * type.bytes);
+  for (uint64_t i = 0; i < count; ++i) {
     const uint64_t word = philox.Next();
     uint64_t bits = 0;
     if (type.format != nullptr) {

@@ -40,6 +40,10 @@ struct BufferSpec {
 absl::StatusOr<std::vector<uint8_t>> MakeBuffer(std::string_view seed, const BufferSpec& buffer,
                                                 Distribution distribution);
 
+// Elements [first, first + count) of a buffer, whatever buffer.elements says.
+absl::StatusOr<std::vector<uint8_t>> MakeElements(std::string_view seed, const BufferSpec& buffer, Distribution distribution,
+                                                  uint64_t first, uint64_t count);
+
 }  // namespace samebits::inputs
 
 #endif  // SAMEBITS_CORE_INPUTS_INPUTS_H_

@@ -21,6 +21,13 @@ class Philox {
     return block_[position_++];
   }
 
+  // The next word is word `index`.
+  void Seek(uint64_t index) {
+    counter_ = index / 4 + 1;
+    block_ = Block(counter_);
+    position_ = static_cast<int>(index % 4);
+  }
+
  private:
   std::array<uint64_t, 4> Block(uint64_t counter) const {
     std::array<uint64_t, 4> c{counter, 0, 0, 0};

@@ -129,4 +129,24 @@ absl::StatusOr<gemm::GemmDesc> GemmDescFromProto(const v1::GemmDesc& desc) {
   return own;
 }
 
+void GemmShapeToProto(const gemm::GemmProblem& problem, v1::GemmShape* out) {
+  out->set_m(problem.m);
+  out->set_n(problem.n);
+  out->set_k(problem.k);
+  out->set_types(TypesText(problem));
+  out->set_layout(gemm::ToText(problem.layout));
+}
+
+absl::StatusOr<gemm::GemmProblem> GemmShapeFromProto(const v1::GemmShape& shape) {
+  gemm::GemmProblem problem;
+  if (absl::Status status = gemm::ParseTypes(shape.types(), &problem); !status.ok()) return status;
+  const absl::StatusOr<gemm::Layout> layout = gemm::ParseLayout(shape.layout().empty() ? "TN" : shape.layout());
+  if (!layout.ok()) return layout.status();
+  problem.layout = *layout;
+  problem.m = shape.m(), problem.n = shape.n(), problem.k = shape.k();
+  if (problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.k > gemm::kMaxK)
+    return absl::InvalidArgumentError("sides must be positive, and k at most 2^24");
+  return problem;
+}
+
 }  // namespace samebits::proto

@@ -37,6 +37,8 @@ Role LeastRole(Method method) {
     case Method::kCancelOperation:
     case Method::kImportArchProfile:
     case Method::kReconstructArchProfile:
+    case Method::kRecoverGemms:
+    case Method::kEmulateGemmOnWorker:
     case Method::kEvaluateReproducibility:
     case Method::kAttributeErrors:
     case Method::kDecomposeErrors:

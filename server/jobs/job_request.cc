@@ -1,5 +1,6 @@
 #include "server/jobs/job_request.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,30 @@
 #include "server/registry/errors.h"
 
 namespace samebits::server {
+namespace {
+
+class ForwardingFinisher : public JobFinisher {
+ public:
+  explicit ForwardingFinisher(std::function<bool(const std::string&)> usable) : usable_(std::move(usable)) {}
+
+  storage::JobEnd Finish(const storage::JobRecord&, const std::vector<storage::TaskRecord>& tasks) override {
+    storage::JobEnd end;
+    const storage::TaskRecord& task = tasks[0];
+    if (task.state == storage::TaskState::kDone && usable_(task.result)) {
+      end.result = task.result;
+      return end;
+    }
+    end.state = storage::JobState::kFailed;
+    end.error_code = task.error_code != 0 ? task.error_code : static_cast<int>(absl::StatusCode::kInternal);
+    end.error = task.error.empty() ? "the worker sent no usable result" : task.error;
+    return end;
+  }
+
+ private:
+  const std::function<bool(const std::string&)> usable_;
+};
+
+}  // namespace
 
 absl::StatusOr<absl::Duration> TimeoutOf(const google::protobuf::Duration& stated, absl::Duration longest,
                                          std::string_view longest_text, std::string_view field) {
@@ -27,6 +52,20 @@ void ForEachDevice(const std::vector<storage::WorkerRecord>& workers,
   }
 }
 
+std::optional<std::string> FirstOffered(std::string_view what, const std::string& device, const std::vector<std::string>& offered) {
+  std::vector<std::string> wanted = {device};
+  if (device.empty()) wanted = {"cuda", "rocm", "cpu"};
+  for (const std::string& on : wanted) {
+    std::string target = absl::StrCat(std::string(what), "@", on);
+    if (std::find(offered.begin(), offered.end(), target) != offered.end()) return target;
+  }
+  return std::nullopt;
+}
+
+absl::Status NoDevice(std::string target, std::string_view problem) {
+  return WithDetail(absl::FailedPreconditionError(std::string(problem)), "NO_DEVICE", {{"target", std::move(target)}});
+}
+
 Submission NewSubmission(std::string kind, std::string request_id, const google::protobuf::MessageLite& anonymous,
                          int32_t priority, absl::Duration timeout) {
   Submission submission;
@@ -36,6 +75,10 @@ Submission NewSubmission(std::string kind, std::string request_id, const google:
   submission.priority = priority;
   submission.timeout = timeout;
   return submission;
+}
+
+std::unique_ptr<JobFinisher> MakeForwardingFinisher(std::function<bool(const std::string& result)> usable) {
+  return std::make_unique<ForwardingFinisher>(std::move(usable));
 }
 
 }  // namespace samebits::server

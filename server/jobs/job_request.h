@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,10 +41,19 @@ absl::StatusOr<absl::Duration> TimeoutOf(const google::protobuf::Duration& state
 void ForEachDevice(const std::vector<storage::WorkerRecord>& workers,
                    const std::function<void(const worker::v1::CreateWorkerSessionRequest&, const v1::Device&)>& use);
 
+// The first target "WHAT@DEVICE" among `offered`, for this device or, where none is named, a GPU before a CPU.
+std::optional<std::string> FirstOffered(std::string_view what, const std::string& device, const std::vector<std::string>& offered);
+
+// NO_DEVICE: no worker offers the target; `problem` says so, and what to do.
+absl::Status NoDevice(std::string target, std::string_view problem);
+
 // A submission but for its principal, spec and targets. `anonymous`: the request without its id, which tells equal
 // requests.
 Submission NewSubmission(std::string kind, std::string request_id, const google::protobuf::MessageLite& anonymous,
                          int32_t priority, absl::Duration timeout);
+
+// For jobs of one task whose result is the operation's as it is, where it is `usable`.
+std::unique_ptr<JobFinisher> MakeForwardingFinisher(std::function<bool(const std::string& result)> usable);
 
 }  // namespace samebits::server
 

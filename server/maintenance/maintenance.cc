@@ -2,12 +2,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "samebits/v1/arch_profile.pb.h"
+#include "samebits/v1/gemm_jobs.pb.h"
 #include "samebits/v1/kernel.pb.h"
 #include "samebits/v1/numerics.pb.h"
 #include "samebits/v1/signature.pb.h"
 #include "samebits/v1/verification.pb.h"
 #include "samebits/worker/v1/worker_sessions.pb.h"
 #include "server/numerics/numerics.h"
+#include "server/reconstruction/gemm_jobs.h"
 #include "server/reconstruction/reconstruction.h"
 #include "server/registry/digest.h"
 #include "server/verify/verify.h"
@@ -52,6 +54,14 @@ std::string CheckJob(std::string_view kind, std::string_view spec) {
     worker::v1::ProfileTask task;
     return Parse(spec, &task) && task.request().kinds_size() != 0 ? "" : "not a request";
   }
+  if (kind == kRecoverGemmsKind) {
+    v1::RecoverGemmsRequest request;
+    return Parse(spec, &request) && request.shapes_size() != 0 ? "" : "not a request";
+  }
+  if (kind == kEmulateGemmKind) {
+    v1::EmulateGemmOnWorkerRequest request;
+    return Parse(spec, &request) && request.has_desc() ? "" : "not a request";
+  }
   if (kind != kVerifyKind) return "of a kind that this program does not know";
   v1::VerifyKernelsRequest request;
   return Parse(spec, &request) && request.launches_size() != 0 ? "" : "not a request";
@@ -66,6 +76,8 @@ std::string CheckResult(std::string_view kind, std::string_view result) {
     v1::NumericsResult numerics;
     return Parse(result, &numerics) && numerics.result_case() != v1::NumericsResult::RESULT_NOT_SET ? "" : "not a result";
   }
+  if (kind == kRecoverGemmsKind) return IsRecoverGemmsResult(std::string(result)) ? "" : "not a result";
+  if (kind == kEmulateGemmKind) return IsEmulateGemmResult(std::string(result)) ? "" : "not a result";
   v1::VerifyKernelsResponse response;
   if (kind != kVerifyKind) return "";
   return Parse(result, &response) && response.launch_ids_size() != 0 ? "" : "not a result";

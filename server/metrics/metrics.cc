@@ -24,7 +24,7 @@ constexpr const char* kMethodNames[kMethods] = {
     "GetWorker", "ListWorkers", "DrainWorker", "ListDevices", "CreateWorkerSession", "UpdateWorkerSession",
     "CreateEnrolment", "RevokeWorker", "EnrolWorker",
     "ImportArchProfile", "ReconstructArchProfile", "GetArchProfile", "ListArchProfiles", "ExportArchProfile", "DeleteArchProfile", "DescribeGemm",
-    "EmulateGemm", "ReportBatchInvariance", "CompareArchProfiles",
+    "EmulateGemm", "RecoverGemms", "EmulateGemmOnWorker", "ReportBatchInvariance", "CompareArchProfiles",
     "EvaluateReproducibility", "AttributeErrors", "DecomposeErrors", "SweepSignificand", "MeasureQkv",
     "ChooseSkipPolicy", "MeasureServingCost", "CountInstructions", "MeasureInstructionMix",
 };

@@ -33,11 +33,11 @@ enum class Method : uint8_t {
   kGetWorker, kListWorkers, kDrainWorker, kListDevices, kCreateWorkerSession, kUpdateWorkerSession,
   kCreateEnrolment, kRevokeWorker, kEnrolWorker,
   kImportArchProfile, kReconstructArchProfile, kGetArchProfile, kListArchProfiles, kExportArchProfile, kDeleteArchProfile, kDescribeGemm,
-  kEmulateGemm, kReportBatchInvariance, kCompareArchProfiles,
+  kEmulateGemm, kRecoverGemms, kEmulateGemmOnWorker, kReportBatchInvariance, kCompareArchProfiles,
   kEvaluateReproducibility, kAttributeErrors, kDecomposeErrors, kSweepSignificand, kMeasureQkv, kChooseSkipPolicy,
   kMeasureServingCost, kCountInstructions, kMeasureInstructionMix,
 };
-inline constexpr int kMethods = 46;
+inline constexpr int kMethods = 48;
 std::string_view MethodName(Method method);  // "CompareKernels"
 
 // Where a signature came from.

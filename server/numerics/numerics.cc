@@ -54,10 +54,6 @@ absl::Status CheckScalars(const v1::NumericsRun& run) {
   return absl::OkStatus();
 }
 
-absl::Status NoDevice(const std::string& target, const std::string& why) {
-  return WithDetail(absl::FailedPreconditionError(why), "NO_DEVICE", {{"target", target}});
-}
-
 // All that any device of a worker can be asked for by.
 std::vector<std::string> Offered(const std::vector<storage::WorkerRecord>& workers) {
   std::vector<std::string> offered;
@@ -88,15 +84,9 @@ absl::StatusOr<std::string> ChooseTarget(const NumericsRequest& request, const s
   const v1::NumericsRun& run = *proto::RunOf(request);
   const bool synthetic = run.model().starts_with(absl::StrCat(kSynthetic, ":"));
   const std::string model = synthetic ? kSynthetic : run.model();
-  const auto is_offered = [&](const std::string& target) {
-    return std::find(offered.begin(), offered.end(), target) != offered.end();
-  };
   if (offered.empty())
     return NoDevice(run.device(), "no worker that runs numerics has registered; start samebits-worker, see samebits fleet");
-  std::vector<std::string> wanted = {run.device()};
-  if (run.device().empty()) wanted = {"cuda", "cpu"};
-  for (const std::string& device : wanted)
-    if (const std::string target = absl::StrCat(model, "@", device); is_offered(target)) return target;
+  if (std::optional<std::string> target = FirstOffered(model, run.device(), offered)) return *std::move(target);
   const std::string what = run.device().empty() ? "" : absl::StrCat(" on ", run.device());
   return NoDevice(absl::StrCat(model, "@", run.device()),
                   synthetic ? absl::StrCat("no worker that runs numerics has registered", what, ", see samebits fleet")
@@ -104,24 +94,6 @@ absl::StatusOr<std::string> ChooseTarget(const NumericsRequest& request, const s
                                            "; start one with samebits-worker --model ", model,
                                            "=PATH, see samebits fleet"));
 }
-
-class NumericsFinisher : public JobFinisher {
- public:
-  storage::JobEnd Finish(const storage::JobRecord&, const std::vector<storage::TaskRecord>& tasks) override {
-    storage::JobEnd end;
-    const storage::TaskRecord& task = tasks[0];
-    v1::NumericsResult result;
-    if (task.state == storage::TaskState::kDone && result.ParseFromString(task.result) &&
-        result.result_case() != v1::NumericsResult::RESULT_NOT_SET) {
-      end.result = task.result;
-      return end;
-    }
-    end.state = storage::JobState::kFailed;
-    end.error_code = task.error_code != 0 ? task.error_code : static_cast<int>(absl::StatusCode::kInternal);
-    end.error = task.error.empty() ? "the worker sent no usable result" : task.error;
-    return end;
-  }
-};
 
 }  // namespace
 
@@ -184,6 +156,11 @@ absl::StatusOr<Submission> MakeNumericsSubmission(const NumericsRequest& request
   return submission;
 }
 
-std::unique_ptr<JobFinisher> MakeNumericsFinisher() { return std::make_unique<NumericsFinisher>(); }
+std::unique_ptr<JobFinisher> MakeNumericsFinisher() {
+  return MakeForwardingFinisher([](const std::string& bytes) {
+    v1::NumericsResult result;
+    return result.ParseFromString(bytes) && result.result_case() != v1::NumericsResult::RESULT_NOT_SET;
+  });
+}
 
 }  // namespace samebits::server

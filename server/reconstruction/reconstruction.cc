@@ -76,24 +76,6 @@ absl::Status CheckRequest(const ReconstructArchProfileRequest& request) {
   return CheckKinds(request);
 }
 
-absl::StatusOr<std::string> ChooseTarget(const ReconstructArchProfileRequest& request,
-                                         const std::vector<storage::WorkerRecord>& workers) {
-  std::vector<std::string> offered;
-  ForEachDevice(workers, [&](const worker::v1::CreateWorkerSessionRequest& worker, const v1::Device& device) {
-    for (std::string& target : ReconstructionTargetsOf(worker, device)) offered.push_back(std::move(target));
-  });
-  std::vector<std::string> wanted = {request.device()};
-  if (request.device().empty()) wanted = {"cuda", "rocm", "cpu"};
-  for (const std::string& device : wanted) {
-    std::string target = absl::StrCat(request.library(), "@", device);
-    if (std::find(offered.begin(), offered.end(), target) != offered.end()) return target;
-  }
-  const std::string where = request.device().empty() ? "" : absl::StrCat(" on ", request.device());
-  return WithDetail(absl::FailedPreconditionError(absl::StrCat("no worker that has '", request.library(), "'", where,
-                                                               " has registered; start samebits-worker there, see samebits fleet")),
-                    "NO_DEVICE", {{"target", absl::StrCat(request.library(), "@", request.device())}});
-}
-
 // A profile with nothing but the rules of the named one; empty where none is named.
 absl::StatusOr<std::string> RulesOf(const std::string& name, storage::ProfileStore& profiles) {
   if (name.empty()) return std::string();
@@ -149,6 +131,18 @@ std::vector<std::string> ReconstructionTargetsOf(const worker::v1::CreateWorkerS
   return targets;
 }
 
+absl::StatusOr<std::string> ChooseLibraryTarget(const std::string& library, const std::string& device,
+                                                const std::vector<storage::WorkerRecord>& workers) {
+  std::vector<std::string> offered;
+  ForEachDevice(workers, [&](const worker::v1::CreateWorkerSessionRequest& worker, const v1::Device& own) {
+    for (std::string& target : ReconstructionTargetsOf(worker, own)) offered.push_back(std::move(target));
+  });
+  if (std::optional<std::string> target = FirstOffered(library, device, offered)) return *std::move(target);
+  return NoDevice(absl::StrCat(library, "@", device),
+                  absl::StrCat("no worker that has '", library, "'", device.empty() ? "" : absl::StrCat(" on ", device),
+                               " has registered; start samebits-worker there, see samebits fleet"));
+}
+
 absl::StatusOr<v1::ArchProfile> StoreProfile(storage::ProfileStore& store, const std::string& text) {
   const absl::StatusOr<gemm::ArchProfile> profile = gemm::ParseArchProfile(text);
   if (!profile.ok()) return profile.status();
@@ -178,7 +172,7 @@ absl::StatusOr<Submission> MakeReconstructionSubmission(const ReconstructArchPro
   absl::StatusOr<absl::Duration> timeout = kDefaultTimeout;
   if (request.has_timeout()) timeout = TimeoutOf(request.timeout(), kLongestTimeout, "30 days", "timeout");
   if (!timeout.ok()) return timeout.status();
-  absl::StatusOr<std::string> target = ChooseTarget(request, workers);
+  absl::StatusOr<std::string> target = ChooseLibraryTarget(request.library(), request.device(), workers);
   if (!target.ok()) return target.status();
   absl::StatusOr<std::string> rules = RulesOf(request.rules_of(), profiles);
   if (!rules.ok()) return rules.status();

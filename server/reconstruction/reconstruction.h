@@ -33,6 +33,10 @@ inline constexpr size_t kMostProfileBytes = 32 << 20;
 std::vector<std::string> ReconstructionTargetsOf(const worker::v1::CreateWorkerSessionRequest& worker,
                                                  const v1::Device& device);
 
+// Where a job that needs the library goes; `device` as in requests. NO_DEVICE where nobody offers it.
+absl::StatusOr<std::string> ChooseLibraryTarget(const std::string& library, const std::string& device,
+                                                const std::vector<storage::WorkerRecord>& workers);
+
 // Parses and stores a profile. INVALID_ARGUMENT where the text is none; errors of the store.
 absl::StatusOr<v1::ArchProfile> StoreProfile(storage::ProfileStore& store, const std::string& text);
 

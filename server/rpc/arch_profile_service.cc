@@ -9,6 +9,7 @@
 #include "core/gemm/profile_report.h"
 #include "proto/convert/gemm.h"
 #include "samebits/v1/arch_profile_service.grpc.pb.h"
+#include "server/reconstruction/gemm_jobs.h"
 #include "server/reconstruction/reconstruction.h"
 #include "server/registry/digest.h"
 #include "server/registry/errors.h"
@@ -40,24 +41,11 @@ absl::Status About(std::string_view field, const absl::Status& status) {
   return absl::IsInvalidArgument(status) ? InvalidField(field, std::string(status.message())) : status;
 }
 
-absl::StatusOr<gemm::GemmProblem> ProblemOf(const v1::GemmShape& shape, bool with_m) {
-  gemm::GemmProblem problem;
-  if (absl::Status status = gemm::ParseTypes(shape.types(), &problem); !status.ok()) return About("shape.types", status);
-  const absl::StatusOr<gemm::Layout> layout = gemm::ParseLayout(shape.layout().empty() ? "TN" : shape.layout());
-  if (!layout.ok()) return About("shape.layout", layout.status());
-  problem.layout = *layout;
-  problem.m = with_m ? shape.m() : 1, problem.n = shape.n(), problem.k = shape.k();
-  if (problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.k > gemm::kMaxK)
-    return InvalidField("shape", "sides must be positive, and k at most 2^24");
+absl::StatusOr<gemm::GemmProblem> ProblemOf(v1::GemmShape shape, bool with_m) {
+  if (!with_m) shape.set_m(1);
+  absl::StatusOr<gemm::GemmProblem> problem = proto::GemmShapeFromProto(shape);
+  if (!problem.ok()) return About("shape", problem.status());
   return problem;
-}
-
-void FillShape(const gemm::GemmProblem& p, v1::GemmShape* out) {
-  out->set_m(p.m);
-  out->set_n(p.n);
-  out->set_k(p.k);
-  out->set_types(TypesText(p));
-  out->set_layout(gemm::ToText(p.layout));
 }
 
 class ArchProfileService : public v1::ArchProfileService::CallbackService {
@@ -151,6 +139,20 @@ class ArchProfileService : public v1::ArchProfileService::CallbackService {
                      [request, response](const Identity&) { return Emulate(*request, response); });
   }
 
+  ServerUnaryReactor* RecoverGemms(CallbackServerContext* context, const v1::RecoverGemmsRequest* request,
+                                   v1::Operation* response) override {
+    return SubmitJob(rpc_, Method::kRecoverGemms, context, [request](const std::vector<storage::WorkerRecord>& workers) {
+      return MakeRecoverGemmsSubmission(*request, workers);
+    }, response);
+  }
+
+  ServerUnaryReactor* EmulateGemmOnWorker(CallbackServerContext* context, const v1::EmulateGemmOnWorkerRequest* request,
+                                          v1::Operation* response) override {
+    return SubmitJob(rpc_, Method::kEmulateGemmOnWorker, context, [request](const std::vector<storage::WorkerRecord>& workers) {
+      return MakeEmulateGemmSubmission(*request, workers);
+    }, response);
+  }
+
   ServerUnaryReactor* ReportBatchInvariance(CallbackServerContext* context,
                                             const v1::ReportBatchInvarianceRequest* request,
                                             v1::ReportBatchInvarianceResponse* response) override {
@@ -192,7 +194,7 @@ class ArchProfileService : public v1::ArchProfileService::CallbackService {
       for (const gemm::ProfileDifference& difference : comparison.differences) {
         if (response->differences_size() == kMostDifferences) break;
         v1::CompareArchProfilesResponse::Difference* out = response->add_differences();
-        FillShape(difference.problem, out->mutable_shape());
+        proto::GemmShapeToProto(difference.problem, out->mutable_shape());
         out->set_last_m(difference.last_m);
         for (const std::string& change : difference.changes) out->add_changes(change);
       }

@@ -8,6 +8,7 @@
 #include "samebits/v1/operations.pb.h"
 #include "samebits/worker/v1/worker_sessions.pb.h"
 #include "server/numerics/numerics.h"
+#include "server/reconstruction/gemm_jobs.h"
 #include "server/reconstruction/reconstruction.h"
 #include "server/registry/errors.h"
 #include "server/verify/verify.h"
@@ -90,6 +91,8 @@ void ToMessage(const JobView& view, Operation* out) {
   bool readable = true;
   if (view.job.kind == kVerifyKind) readable = out->mutable_verify_kernels()->ParseFromString(view.job.result);
   if (view.job.kind == kReconstructKind) readable = out->mutable_arch_profile()->ParseFromString(view.job.result);
+  if (view.job.kind == kRecoverGemmsKind) readable = out->mutable_recover_gemms()->ParseFromString(view.job.result);
+  if (view.job.kind == kEmulateGemmKind) readable = out->mutable_emulate_gemm()->ParseFromString(view.job.result);
   if (IsNumericsKind(view.job.kind)) readable = out->mutable_numerics()->ParseFromString(view.job.result);
   if (!readable)
     SetError(static_cast<int>(absl::StatusCode::kDataLoss), "the stored result cannot be read", out->mutable_error());
@@ -115,6 +118,7 @@ void ToMessage(const storage::WorkerRecord& worker, bool online, v1::Worker* out
   out->set_runs_submitted_kernels(about.runs_submitted_kernels());
   out->set_runs_numerics(about.runs_numerics());
   for (const auto& library : about.gemm_libraries()) out->add_gemm_libraries(library.library());
+  out->set_emulates_gemms(about.emulates_gemms());
   out->mutable_models()->Swap(about.mutable_models());
   out->mutable_instruction_sources()->Swap(about.mutable_instruction_sources());
   out->mutable_devices()->Swap(about.mutable_devices());

@@ -5,6 +5,7 @@
 #include "absl/time/clock.h"
 #include "samebits/worker/v1/worker_sessions.grpc.pb.h"
 #include "server/numerics/numerics.h"
+#include "server/reconstruction/gemm_jobs.h"
 #include "server/reconstruction/reconstruction.h"
 #include "server/rpc/job_services.h"
 #include "server/rpc/operation_messages.h"
@@ -49,6 +50,12 @@ WorkerReport::Finished FinishedOf(const wire::TaskResult& result) {
       break;
     case wire::TaskResult::kProfile:
       finished.result = result.profile().text();
+      break;
+    case wire::TaskResult::kRecoverGemms:
+      finished.result = result.recover_gemms().SerializeAsString();
+      break;
+    case wire::TaskResult::kEmulateGemm:
+      finished.result = result.emulate_gemm().SerializeAsString();
       break;
     case wire::TaskResult::kError: {
       const bool is_error = result.error().code() > 0 && result.error().code() <= 16;
@@ -168,6 +175,7 @@ class WorkerSessionsService : public wire::WorkerSessions::CallbackService {
       const v1::Device& device = about.devices(static_cast<int>(index));
       std::vector<std::string> targets = NumericsTargetsOf(about, device);
       for (std::string& target : ReconstructionTargetsOf(about, device)) targets.push_back(std::move(target));
+      for (std::string& target : EmulationTargetsOf(about, device)) targets.push_back(std::move(target));
       if (about.runs_submitted_kernels())
         for (std::string& target : TargetsOf(worker->id, device)) targets.push_back(std::move(target));
       if (!targets.empty()) report.free.push_back({index, std::move(targets)});
@@ -184,6 +192,8 @@ class WorkerSessionsService : public wire::WorkerSessions::CallbackService {
     if (IsNumericsKind(lease.kind) && !out->mutable_numerics()->mutable_request()->ParseFromString(lease.spec))
       out->clear_numerics();
     if (lease.kind == kReconstructKind && !out->mutable_profile()->ParseFromString(lease.spec)) out->clear_profile();
+    if (lease.kind == kRecoverGemmsKind && !out->mutable_recover_gemms()->ParseFromString(lease.spec)) out->clear_recover_gemms();
+    if (lease.kind == kEmulateGemmKind && !out->mutable_emulate_gemm()->ParseFromString(lease.spec)) out->clear_emulate_gemm();
     for (const storage::UnitRecord& unit : lease.units) {
       wire::TaskUnit* to = out->add_units();
       to->set_index(unit.index);

@@ -113,6 +113,59 @@ TEST_F(ArchProfilesTest, DescriptorsAreEmulated) {
   EXPECT_EQ(profiles().EmulateGemm(request).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
+TEST_F(ArchProfilesTest, JobsAboutProductsAreCheckedBeforeTheyAreAccepted) {
+  v1::RecoverGemmsRequest recover;
+  const auto recover_fails = [&](const std::string& reason, const std::string& words) {
+    const absl::Status status = profiles().RecoverGemms(recover).status();
+    EXPECT_EQ(ReasonOf(status), reason) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(words));
+  };
+  recover_fails("INVALID_FIELD", "library");
+  recover.set_library("cublaslt");
+  recover_fails("INVALID_FIELD", "shapes");
+  *recover.add_shapes() = Shape(4);
+  recover_fails("NO_DEVICE", "cublaslt");
+  recover.set_draws(1001);
+  recover_fails("INVALID_FIELD", "draws");
+  recover.clear_draws();
+  *recover.add_shapes() = Shape(int64_t{1} << 31);
+  recover_fails("INVALID_FIELD", "shapes[1]");
+
+  v1::DescribeGemmRequest describe;
+  describe.set_name(Import(1));
+  *describe.mutable_shape() = Shape(70);
+  v1::EmulateGemmOnWorkerRequest emulate;
+  const auto emulate_fails = [&](const std::string& reason, const std::string& words) {
+    const absl::Status status = profiles().EmulateGemmOnWorker(emulate).status();
+    EXPECT_EQ(ReasonOf(status), reason) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(words));
+  };
+  emulate_fails("INVALID_FIELD", "m:");
+  emulate.set_m(4096);
+  emulate.set_n(4096);
+  emulate.set_k(1024);
+  emulate_fails("INVALID_FIELD", "desc");
+  *emulate.mutable_desc() = profiles().DescribeGemm(describe)->desc();
+  emulate_fails("INVALID_FIELD", "digests_only");
+  emulate.set_digests_only(true);
+  emulate_fails("INVALID_FIELD", "packed bytes or generated");
+  emulate.mutable_a()->mutable_generated()->set_distribution("even");
+  emulate_fails("INVALID_FIELD", "'even'");
+  emulate.mutable_a()->set_packed("xx");
+  emulate_fails("INVALID_FIELD", "has 2 bytes");
+  emulate.mutable_a()->mutable_generated()->set_distribution("wide");
+  emulate.mutable_b()->mutable_generated();
+  emulate.set_architecture(90);
+  emulate_fails("NO_DEVICE", "emulates");
+  emulate.mutable_bias()->set_packed("xx");
+  emulate_fails("INVALID_FIELD", "does not use it");
+  emulate.clear_bias();
+  emulate.set_architecture(3);
+  EXPECT_EQ(profiles().EmulateGemmOnWorker(emulate).status().code(), absl::StatusCode::kUnimplemented);
+  emulate.set_n(1 << 24);
+  emulate_fails("LIMIT_EXCEEDED", "max_emulated_outputs");
+}
+
 TEST_F(ArchProfilesTest, BatchInvarianceAndDifferences) {
   v1::ReportBatchInvarianceRequest request;
   request.set_name(Import(1));

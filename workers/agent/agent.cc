@@ -93,6 +93,7 @@ absl::Status AgentImpl::OpenSession() {
       library->set_library(name);
     }
   }
+  request.set_emulates_gemms(config_.emulates_gemms);
   for (const DeviceHandle& device : config_.devices) SetDevice(device.info, request.add_devices());
   grpc::ClientContext context;
   if (!config_.token.empty()) context.AddMetadata("authorization", absl::StrCat("Bearer ", config_.token));

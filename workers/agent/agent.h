@@ -30,7 +30,9 @@ struct AgentConfig {
   std::vector<std::string> instruction_sources;  // what instructions can be counted of (workers/heal/mix_task.h)
   NumericsLimits numerics_limits;
   std::map<std::string, std::vector<std::string>> gemm_libraries;  // that may be studied, by backend
-  UnitTaskLimits profile_limits;  // the program calls ProfileChildMain
+  UnitTaskLimits profile_limits;  // the program calls ProfileChildMain and GemmChildMain
+  bool emulates_gemms = false;    // on its CPUs
+  int cpu_threads = 1;            // of one emulation
   absl::Duration retry_interval = absl::Seconds(1);  // between attempts to reach the server
 };
 

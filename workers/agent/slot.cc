@@ -10,6 +10,7 @@
 #include "proto/convert/numerics/instruction_mix.h"
 #include "proto/convert/numerics/numerics.h"
 #include "workers/agent/device_message.h"
+#include "workers/gemm_jobs/gemm_task.h"
 
 namespace samebits::workers {
 namespace {
@@ -115,11 +116,32 @@ UnitTaskEvents Slot::Events() {
           }};
 }
 
-absl::Status Slot::BuildProfile(const Leased& lease, worker::v1::TaskResult* result) {
+absl::Status Slot::CheckLibrary(const std::string& library) const {
   const auto at = config_.gemm_libraries.find(device_.info.backend);
-  const std::string& library = lease.profile().request().library();
-  if (at == config_.gemm_libraries.end() || std::find(at->second.begin(), at->second.end(), library) == at->second.end())
-    return absl::UnavailableError(absl::StrCat("the worker does not have '", library, "' on this device"));
+  if (at != config_.gemm_libraries.end() && std::find(at->second.begin(), at->second.end(), library) != at->second.end())
+    return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("the worker does not have '", library, "' on this device"));
+}
+
+absl::Status Slot::RecoverGemms(const Leased& lease, worker::v1::TaskResult* result) {
+  if (absl::Status status = CheckLibrary(lease.recover_gemms().library()); !status.ok()) return status;
+  const absl::Status status = RunGemmTask(device_.argument, lease, config_.cpu_threads, config_.profile_limits,
+                                          absl::Now() + ToDuration(lease.timeout()), cancelled_, Events(), result);
+  if (!status.ok()) return status;
+  v1::RecoverGemmsResponse& response = *result->mutable_recover_gemms();
+  if (!device_.info.name.empty() && device_.info.backend != "cpu") proto::SetText(device_.info.name, response.mutable_device());
+  proto::SetText(device_.info.driver_version, response.mutable_driver());
+  return status;
+}
+
+absl::Status Slot::EmulateGemm(const Leased& lease, worker::v1::TaskResult* result) {
+  if (!config_.emulates_gemms || device_.info.backend != "cpu") return absl::UnavailableError("the worker emulates no products on this device");
+  return RunGemmTask(device_.argument, lease, config_.cpu_threads, config_.profile_limits,
+                     absl::Now() + ToDuration(lease.timeout()), cancelled_, Events(), result);
+}
+
+absl::Status Slot::BuildProfile(const Leased& lease, worker::v1::TaskResult* result) {
+  if (absl::Status status = CheckLibrary(lease.profile().request().library()); !status.ok()) return status;
   Leased named = lease;
   v1::ReconstructArchProfileRequest& request = *named.mutable_profile()->mutable_request();
   if (request.device_name().empty()) proto::SetText(device_.info.name, request.mutable_device_name());
@@ -164,6 +186,8 @@ worker::v1::TaskResult Slot::Execute(const Leased& lease) {
   if (lease.has_verify()) status = Verify(lease, &result);
   if (lease.has_numerics()) status = RunNumerics(lease, &result);
   if (lease.has_profile()) status = BuildProfile(lease, &result);
+  if (lease.has_recover_gemms()) status = RecoverGemms(lease, &result);
+  if (lease.has_emulate_gemm()) status = EmulateGemm(lease, &result);
   if (status.ok()) return result;
   // A task that was stopped here can be done elsewhere; where the server revoked it, nobody listens.
   const bool stopped = absl::IsCancelled(status);

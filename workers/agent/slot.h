@@ -45,6 +45,9 @@ class Slot {
   absl::Status Verify(const Leased& lease, worker::v1::TaskResult* result);
   absl::Status RunNumerics(const Leased& lease, worker::v1::TaskResult* result);
   absl::Status BuildProfile(const Leased& lease, worker::v1::TaskResult* result);
+  absl::Status RecoverGemms(const Leased& lease, worker::v1::TaskResult* result);
+  absl::Status EmulateGemm(const Leased& lease, worker::v1::TaskResult* result);
+  absl::Status CheckLibrary(const std::string& library) const;
   UnitTaskEvents Events();
   void SetProgress(uint64_t done, uint64_t total);
 

@@ -27,6 +27,7 @@
 #include "workers/executor/cpu/cpu_executor.h"
 #include "workers/executor/cuda/cuda_executor.h"
 #include "workers/executor/rocm/rocm_executor.h"
+#include "workers/gemm_jobs/gemm_task.h"
 #include "workers/heal/mix_task.h"
 
 namespace samebits::workers {
@@ -45,7 +46,7 @@ ROCm 6 or 7 (compiles and agrees with stand-ins; never executed on an AMD GPU). 
 --allow-submitted-kernels, each task in a child process with limits of time and memory. Jobs of numerics (samebits heal)
 run no foreign code; they may use synthetic models, those that --model names, and the disassemblers that are on PATH
 (samebits heal instruction-mix --server). Nor do studies of libraries of matrix products (samebits profile build --server),
-which may use those that this machine has:
+samebits gemm probe --server), which may use those that this machine has, and emulations (samebits gemm emulate --server):
   samebits-worker --model smollm2=/models/smollm2
 Kernels run as the driver's assembler makes them, unless --ptxas names the one whose code is to be verified; reports say
 which. Triton's own:
@@ -54,7 +55,7 @@ which. Triton's own:
 struct Options {
   std::string server = "127.0.0.1:7433", id, tls_ca, tls_cert, tls_key, token_file, enrolment_file, amdgcn_clang;
   std::vector<std::string> models;
-  bool no_numerics = false, no_disassembly = false, no_profiles = false;
+  bool no_numerics = false, no_disassembly = false, no_profiles = false, no_emulation = false;
   bool token_over_plaintext = false, no_cpu = false, no_cuda = false, no_rocm = false, allow_submitted_kernels = false;
   int cpu_sm = 0, cpu_slots = 1;
   double launch_seconds = 60;
@@ -88,6 +89,7 @@ void AddOptions(CLI::App* app, Options* o) {
   app->add_flag("--no-numerics", o->no_numerics, "Take no jobs of numerics");
   app->add_flag("--no-disassembly", o->no_disassembly, "Run no disassembler over submitted machine code, and compile no kernels of ours");
   app->add_flag("--no-profiles", o->no_profiles, "Take no studies of libraries of matrix products");
+  app->add_flag("--no-emulation", o->no_emulation, "Emulate no matrix products (samebits gemm emulate --server) on the CPU");
   app->add_flag("--no-cpu", o->no_cpu, "Leave out the CPU");
   app->add_flag("--no-cuda", o->no_cuda, "Leave out NVIDIA GPUs");
   app->add_option("--ptxas", o->ptxas, "Assemble kernels for NVIDIA GPUs with this ptxas, as production does, and not with the driver")
@@ -179,9 +181,11 @@ AgentConfig ConfigOf(const Options& options) {
   config.limits.memory_bytes = config.numerics_limits.memory_bytes = config.profile_limits.memory_bytes =
       options.task_memory_mib << 20;
   config.runs_numerics = !options.no_numerics;
+  config.cpu_threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / options.cpu_slots);
   if (config.runs_numerics) config.instruction_sources = FindInstructionSources(!options.no_disassembly);
   for (const DeviceHandle& device : config.devices) {
     const std::string& backend = device.info.backend;
+    config.emulates_gemms = config.emulates_gemms || (backend == "cpu" && !options.no_emulation);
     if (!options.no_profiles && !config.gemm_libraries.contains(backend)) config.gemm_libraries[backend] = ProfiledLibraries(backend);
   }
   return config;
@@ -265,6 +269,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], kChildCommand) == 0) return ChildMain(argc, argv);
   if (argc > 1 && std::strcmp(argv[1], kNumericsChildCommand) == 0) return NumericsChildMain(argc, argv);
   if (argc > 1 && std::strcmp(argv[1], kProfileChildCommand) == 0) return ProfileChildMain(argc, argv);
+  if (argc > 1 && std::strcmp(argv[1], kGemmChildCommand) == 0) return GemmChildMain(argc, argv);
   Options options;
   CLI::App app("samebits-worker: runs tasks of a samebits server on this machine's devices", "samebits-worker");
   app.footer(std::string("\n") + kHelp);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <iterator>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/gemm/simulated_cost_model.h"
@@ -100,6 +101,12 @@ absl::StatusOr<GemmLibrary> FindGemmLibrary(const GemmLibraryOptions& o) {
                     .workspace_bytes = o.workspace_bytes};
   found.open = [version] { return absl::StatusOr<std::unique_ptr<gemm::BlackBox>>(std::make_unique<gemm::SimulatedCostModel>(version)); };
   return found;
+}
+
+absl::StatusOr<GemmLibrary> FindGemmLibraryOn(const std::string& device, GemmLibraryOptions options) {
+  const bool known = device.starts_with("cpu") || absl::SimpleAtoi(device.substr(device.find(':') + 1), &options.device);
+  if (!known) return absl::InvalidArgumentError(absl::StrCat("device: '", device, "' is not understood"));
+  return FindGemmLibrary(options);
 }
 
 }  // namespace samebits::workers

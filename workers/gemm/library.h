@@ -36,6 +36,9 @@ bool HasGemmLibrary(std::string_view name);
 // UNAVAILABLE where this build or machine lacks it.
 absl::StatusOr<GemmLibrary> FindGemmLibrary(const GemmLibraryOptions& options);
 
+// The same on a worker's device, "cpu:...", "cuda:N" or "rocm:N"; INVALID_ARGUMENT for other words.
+absl::StatusOr<GemmLibrary> FindGemmLibraryOn(const std::string& device, GemmLibraryOptions options);
+
 }  // namespace samebits::workers
 
 #endif  // SAMEBITS_WORKERS_GEMM_LIBRARY_H_

@@ -43,13 +43,10 @@ absl::StatusOr<gemm::ProfileBuildOptions> OptionsOf(const v1::ReconstructArchPro
 
 absl::StatusOr<GemmLibrary> LibraryFor(const v1::ReconstructArchProfileRequest& request, const std::string& device) {
   GemmLibraryOptions options{request.library()};
-  const size_t colon = device.find(':');
-  if (!device.starts_with("cpu") && !absl::SimpleAtoi(device.substr(colon + 1), &options.device))
-    return absl::InvalidArgumentError(absl::StrCat("device: '", device, "' is not understood"));
   if (request.workspace_bytes() > 0) options.workspace_bytes = request.workspace_bytes();
   options.device_name = request.device_name();
   if (!request.driver().empty()) options.driver = request.driver();
-  return FindGemmLibrary(options);
+  return FindGemmLibraryOn(device, options);
 }
 
 absl::StatusOr<std::string> Compute(const std::string& device, const Leased& lease) {

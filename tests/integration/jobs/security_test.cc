@@ -77,6 +77,8 @@ const std::map<std::string, std::string>& Rules() {
       {"samebits.v1.FleetService/RevokeWorker", "admin"},
       {"samebits.v1.ArchProfileService/ImportArchProfile", "submitter admin"},
       {"samebits.v1.ArchProfileService/ReconstructArchProfile", "submitter admin"},
+      {"samebits.v1.ArchProfileService/RecoverGemms", "submitter admin"},
+      {"samebits.v1.ArchProfileService/EmulateGemmOnWorker", "submitter admin"},
       {"samebits.v1.ArchProfileService/GetArchProfile", "viewer submitter admin"},
       {"samebits.v1.ArchProfileService/ListArchProfiles", "viewer submitter admin"},
       {"samebits.v1.ArchProfileService/ExportArchProfile", "viewer submitter admin"},

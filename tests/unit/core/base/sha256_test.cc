@@ -30,5 +30,23 @@ TEST(Sha256Test, KnownDigests) {
     EXPECT_EQ(Sha256Hex(std::string(l.bytes, 'x')), l.digest) << l.bytes;
 }
 
+TEST(Sha256Test, PiecesOfAnySizeGiveTheSameDigestAcrossProcesses) {
+  std::string data;
+  for (int i = 0; i < 1000; ++i) data += static_cast<char>(i * 31);
+  for (const size_t piece : {1, 7, 63, 64, 65, 200}) {
+    Sha256Stream stream;
+    for (size_t at = 0; at < data.size(); at += piece) {
+      stream.Update(std::string_view(data).substr(at, piece));
+      const auto loaded = Sha256Stream::Load(stream.Save());
+      ASSERT_TRUE(loaded.has_value());
+      stream = *loaded;
+    }
+    EXPECT_EQ(stream.Digest(), Sha256(data)) << piece;
+    std::string bad = stream.Save();
+    EXPECT_FALSE(Sha256Stream::Load(bad + "x").has_value());
+    EXPECT_FALSE(Sha256Stream::Load(bad.substr(0, 39)).has_value());
+  }
+}
+
 }  // namespace
 }  // namespace samebits

@@ -46,5 +46,19 @@ TEST(InputsTest, RefusesBoundsOutsideTheType) {
   EXPECT_TRUE(MakeBuffer("s", {"x", DataType::kI8, 4, false, -128, 128}, Distribution::kUniform).ok());
 }
 
+TEST(InputsTest, RangesAreThoseOfTheWholeBuffer) {
+  for (const DataType type : {DataType::kF32, DataType::kBf16, DataType::kE4m3, DataType::kRaw}) {
+    const BufferSpec buffer{"x", type, 41};
+    const auto whole = MakeBuffer("seed", buffer, Distribution::kWide);
+    ASSERT_TRUE(whole.ok());
+    const uint32_t bytes = ElementBytes(type);
+    for (const auto& [first, count] : {std::pair<uint64_t, uint64_t>{0, 41}, {1, 3}, {3, 9}, {4, 4}, {40, 1}, {7, 0}}) {
+      const auto part = MakeElements("seed", buffer, Distribution::kWide, first, count);
+      ASSERT_TRUE(part.ok());
+      EXPECT_EQ(*part, std::vector<uint8_t>(whole->begin() + first * bytes, whole->begin() + (first + count) * bytes)) << first;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace samebits::inputs
