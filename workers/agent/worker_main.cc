@@ -45,7 +45,7 @@ it cannot compute to the bit), the GPUs that the NVIDIA driver shows, and those 
 ROCm 6 or 7 (compiles and agrees with stand-ins; never executed on an AMD GPU). Kernels that users submit run only with
 --allow-submitted-kernels, each task in a child process with limits of time and memory. Jobs of numerics (samebits heal)
 run no foreign code; they may use synthetic models, those that --model names, and the disassemblers that are on PATH
-(samebits heal instruction-mix --server). Nor do studies of libraries of matrix products (samebits profile build --server),
+(samebits heal instruction-mix --server). Nor do studies of libraries of matrix products (samebits profile build --server,
 samebits gemm probe --server), which may use those that this machine has, and emulations (samebits gemm emulate --server):
   samebits-worker --model smollm2=/models/smollm2
 Kernels run as the driver's assembler makes them, unless --ptxas names the one whose code is to be verified; reports say

@@ -102,8 +102,7 @@ TEST(BlockEmulatorTest, ChosenOutputsComeInTheirOrder) {
   std::vector<uint8_t> expected;
   for (int i = 1; i < 5; ++i) {
     const Output o = product.blocked().chosen[i];
-    const auto at = whole.begin() + (o.row * 37 + o.column) * 2;
-    expected.insert(expected.end(), at, at + 2);
+    for (const int64_t byte : {0, 1}) expected.push_back(whole[(o.row * 37 + o.column) * 2 + byte]);
   }
   EXPECT_EQ(*bytes, expected);
 }

@@ -101,17 +101,13 @@ TEST(GemmWorkTest, EmulationIsThatOfTheWholeProductFromGeneratedOperands) {
 }
 
 TEST(GemmWorkTest, EmulationGoesOnAfterAnyBlock) {
-  v1::EmulateGemmOnWorkerRequest request =
-      Emulation(3, 2, 1 << 20, "gemm/1 types=f16,f16,f32,f32 family=gemv instruction=fma cuts=strided:1x256:ascending");
-  for (int i = 0; i < 400; ++i) {  // a block has 190
-    request.add_outputs()->set_row(i % 3);
-    request.mutable_outputs(i)->set_column(i % 2);
-  }
+  // blocks of 96 rows
+  const v1::EmulateGemmOnWorkerRequest request = Emulation(200, 512, 4096, "gemm/1 types=f16,f16,f32,f32 instruction=wgmma:16");
   std::map<int64_t, std::string> all, rest;
   const auto whole = EmulateGemm(request, 2, Keep(&all));
   ASSERT_TRUE(whole.ok()) << whole.status();
   ASSERT_EQ(all.size(), 3u);
-  EXPECT_EQ(whole->outputs(), 400);
+  EXPECT_EQ(whole->outputs(), 200 * 512);
   const auto again = EmulateGemm(request, 2, Keep(&rest, {{0, all[0]}, {2, all[2]}}));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(rest, (std::map<int64_t, std::string>{{1, all[1]}, {2, all[2]}}));  // a gap ends what is taken over
