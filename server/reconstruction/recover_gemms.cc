@@ -29,7 +29,7 @@ absl::Status CheckShape(const v1::GemmShape& shape, int number) {
 absl::Status CheckRequest(const RecoverGemmsRequest& request) {
   for (const auto& [name, text] : {std::pair{"request_id", &request.request_id()}, {"device", &request.device()}, {"library", &request.library()}})
     if (text->size() > kLongestName) return InvalidField(name, "must have at most 256 bytes");
-  if (request.library().empty()) return InvalidField("library", "must name a library: cublaslt, cublas, simulated or simulated-2");
+  if (request.library().empty()) return InvalidField("library", "must name a library: cublaslt, cublas, hipblaslt, simulated or simulated-2");
   if (request.priority() < -kMostPriority || request.priority() > kMostPriority)
     return InvalidField("priority", "must be from -100 to 100");
   if (request.workspace_bytes() < 0 || request.workspace_bytes() > kMostWorkspace)
