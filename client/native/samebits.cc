@@ -9,6 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "client/native/gemm_methods.h"
+#include "client/native/parse.h"
 #include "client/render/report.h"
 #include "core/base/sha256.h"
 #include "core/checker/checker.h"
@@ -67,14 +69,6 @@ checker::Options OptionsOf(const v1::CheckOptions& message) {
   checker::Options options;
   proto::OptionsFromProto(message, &options);
   return options;
-}
-
-template <typename Message>
-absl::StatusOr<Message> Parse(std::string_view bytes) {
-  Message message;
-  if (bytes.size() > 1u << 30 || !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return absl::InvalidArgumentError("the request is no such message");
-  return message;
 }
 
 void FillComparison(const checker::Comparison& comparison, v1::Comparison* out) {
@@ -164,8 +158,10 @@ void FillErrorInfo(const absl::Status& status, google::rpc::ErrorInfo* info) {
     proto::SetText(error.fragment, &(*info->mutable_metadata())["fragment"]);
   } else if (absl::IsInvalidArgument(status)) {
     info->set_reason("INVALID_LAUNCH");
-  } else {
-    info->set_reason(absl::IsResourceExhausted(status) ? "LIMIT_EXCEEDED" : "INTERNAL");
+  } else if (absl::IsResourceExhausted(status)) {
+    info->set_reason("LIMIT_EXCEEDED");
+  } else if (absl::IsInternal(status)) {
+    info->set_reason("INTERNAL");
   }
 }
 
@@ -183,7 +179,9 @@ Bytes Dispatch(std::string_view method, std::string_view request) {
   static const auto* const kMethods = new std::map<std::string_view, Bytes (*)(std::string_view)>{
       {"ComputeKernelSignature", &ComputeKernelSignature}, {"CompareKernels", &CompareKernels},
       {"ExplainDifference", &ExplainDifference},           {"DescribeKernel", &DescribeKernel},
-      {"DrawComparison", &DrawComparison}};
+      {"DrawComparison", &DrawComparison},                 {"DescribeArchProfile", &DescribeArchProfile},
+      {"DescribeGemm", &DescribeGemm},                     {"EmulateGemm", &EmulateGemm},
+      {"ReportBatchInvariance", &ReportBatchInvariance}};
   const auto at = kMethods->find(method);
   if (at == kMethods->end())
     return absl::UnimplementedError(absl::StrCat("no method ", absl::string_view(method.data(), method.size())));

@@ -23,7 +23,11 @@ int samebits_signature_version(void);
  *   ExplainDifference       ExplainDifferenceRequest      -> ExplainDifferenceResponse
  *   DescribeKernel          RegisterKernelRequest         -> Kernel, nothing is stored
  *   DrawComparison          ExplainDifferenceResponse     -> an SVG drawing, as text
- * Kernels are given by their text. Returns 0 and the answer, or a canonical status code and a google.rpc.Status whose
+ *   DescribeArchProfile     ImportArchProfileRequest      -> ArchProfile, nothing is stored
+ *   DescribeGemm            DescribeGemmRequest           -> DescribeGemmResponse
+ *   EmulateGemm             EmulateGemmRequest            -> EmulateGemmResponse, on all cores
+ *   ReportBatchInvariance   ReportBatchInvarianceRequest  -> ReportBatchInvarianceResponse
+ * Kernels are given by their text, profiles by theirs in `name`. Returns 0 and the answer, or a canonical status code and a google.rpc.Status whose
  * ErrorInfo is that of the service (samebits/v1/errors.proto). `*answer` is the caller's to free with samebits_free;
  * it is null only where memory ran out. Thread-safe; one call runs on the calling thread, for at most the checker's
  * time limit a launch. */

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "proto/convert/gemm_answers.h"
 #include "samebits/v1/arch_profile.pb.h"
 #include "samebits/worker/v1/worker_sessions.pb.h"
 #include "server/jobs/job_request.h"
@@ -21,22 +22,6 @@ constexpr absl::Duration kDefaultTimeout = absl::Hours(24), kLongestTimeout = ab
 constexpr int kMostKinds = 64;
 constexpr int64_t kMostShapes = 100'000, kMostM = 65'536, kMostWorkspace = int64_t{1} << 40;
 constexpr char kCollection[] = "archProfiles/";
-
-void Fill(const gemm::ArchProfile& p, size_t size, v1::ArchProfile* out) {
-  out->set_device(p.device);
-  out->set_architecture(static_cast<int32_t>(p.sm));
-  out->set_multiprocessors(static_cast<int32_t>(p.multiprocessors));
-  out->set_library(p.library);
-  out->set_library_version(p.library_version);
-  out->set_driver(p.driver);
-  out->set_workspace_bytes(p.workspace_bytes);
-  int64_t shapes = 0, explained = 0;
-  for (const auto& [kind, section] : p.sections) shapes += section.tally.shapes, explained += section.tally.explained;
-  out->set_shapes(shapes);
-  out->set_explained_shapes(explained);
-  out->set_rule_kinds(static_cast<int64_t>(p.entries.size()));
-  out->set_size_bytes(static_cast<int64_t>(size));
-}
 
 absl::Status CheckNumber(const char* field, int64_t value, int64_t most) {
   if (value >= 0 && value <= most) return absl::OkStatus();
@@ -147,7 +132,7 @@ absl::StatusOr<v1::ArchProfile> StoreProfile(storage::ProfileStore& store, const
   const absl::StatusOr<gemm::ArchProfile> profile = gemm::ParseArchProfile(text);
   if (!profile.ok()) return profile.status();
   v1::ArchProfile about;
-  Fill(*profile, text.size(), &about);
+  proto::ArchProfileToProto(*profile, text.size(), &about);
   const absl::StatusOr<storage::ProfileRecord> stored =
       store.PutProfile({ContentDigest(text), absl::Now(), about.SerializeAsString()}, text);
   if (!stored.ok()) return stored.status();

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "core/gemm/emulator.h"
 #include "core/gemm/profile_report.h"
 #include "proto/convert/gemm.h"
+#include "proto/convert/gemm_answers.h"
 #include "samebits/v1/arch_profile_service.grpc.pb.h"
 #include "server/reconstruction/gemm_jobs.h"
 #include "server/reconstruction/reconstruction.h"
@@ -120,16 +120,7 @@ class ArchProfileService : public v1::ArchProfileService::CallbackService {
       if (!problem.ok()) return problem.status();
       const absl::StatusOr<Profile> profile = Load(request->name());
       if (!profile.ok()) return profile.status();
-      const absl::StatusOr<gemm::ShapeDescription> d = gemm::Describe(**profile, *problem);
-      if (!d.ok()) return d.status();
-      proto::GemmDescToProto(d->desc, response->mutable_desc());
-      response->set_text(gemm::ToText(d->desc));
-      response->set_description(gemm::Describe(d->desc));
-      response->set_algorithm(gemm::ToText(d->algorithm));
-      response->set_summed_k(d->summed_k);
-      response->set_studied(d->studied);
-      response->set_rule_shapes(d->rule_shapes);
-      return absl::OkStatus();
+      return proto::DescribeGemm(**profile, *problem, response);
     });
   }
 
@@ -163,19 +154,7 @@ class ArchProfileService : public v1::ArchProfileService::CallbackService {
       if (!profile.ok()) return profile.status();
       const auto report = gemm::BatchInvariance(**profile, *problem, request->first_m(), request->last_m());
       if (!report.ok()) return About("first_m", report.status());
-      for (const gemm::InvarianceRun& run : report->runs) {
-        v1::ReportBatchInvarianceResponse::Run* out = response->add_runs();
-        out->set_first_m(run.first_m);
-        out->set_last_m(run.last_m);
-        if (run.known) out->set_text(gemm::ToText(run.desc));
-        if (run.known) out->set_bits(run.bits);
-        out->set_summed_k(run.summed_k);
-        for (const std::string& change : run.changes) out->add_changes(change);
-        out->set_why(run.why);
-      }
-      response->set_kinds_of_bits(report->kinds_of_bits);
-      response->set_unknown_m(report->unknown_m);
-      response->set_invariant(report->invariant());
+      proto::InvarianceReportToProto(*report, response);
       return absl::OkStatus();
     });
   }
@@ -204,25 +183,13 @@ class ArchProfileService : public v1::ArchProfileService::CallbackService {
 
  private:
   static absl::Status Emulate(const v1::EmulateGemmRequest& request, v1::EmulateGemmResponse* response) {
-    const absl::StatusOr<gemm::GemmDesc> desc = proto::GemmDescFromProto(request.desc());
-    if (!desc.ok()) return About("desc", desc.status());
     if (request.m() < 1 || request.n() < 1 || request.k() < 1) return InvalidField("m", "sides must be positive");
     const double products =
         static_cast<double>(request.m()) * static_cast<double>(request.n()) * static_cast<double>(request.k());
     if (products > kMostProducts)
       return LimitExceeded("max_emulated_products", static_cast<uint64_t>(kMostProducts),
                            products < 1e18 ? static_cast<uint64_t>(products) : ~uint64_t{0});
-    const auto bytes = [](const std::string& text) {
-      return std::span<const uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size());
-    };
-    gemm::GemmOperands operands{request.m(), request.n(), request.k(), bytes(request.a()), bytes(request.b()),
-                                bytes(request.c()), bytes(request.bias())};
-    operands.alpha = request.alpha();
-    operands.beta = request.beta();
-    const absl::StatusOr<std::vector<uint8_t>> d = gemm::Emulate(*desc, request.architecture(), operands, 1);
-    if (!d.ok()) return About("desc", d.status());
-    response->set_d(d->data(), d->size());
-    return absl::OkStatus();
+    return About("desc", proto::EmulateGemm(request, 1, response));
   }
 
   absl::StatusOr<Profile> Load(const std::string& name) {

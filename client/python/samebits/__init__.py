@@ -19,7 +19,9 @@ from samebits.errors import (
     AmdgcnSyntaxError, BusyError, Code, DeadlineError, JobError, KernelSyntaxError, LaunchError, LimitError,
     NativeLibraryError, NotFoundError, PtxSyntaxError, SamebitsError, ServerNeededError, UnavailableError)
 from samebits.gemm import (
-    ArchProfile, BatchInvariance, BatchRun, GemmDescription, ProfileComparison, ProfileDifference, Types)
+    ArchProfile, BatchInvariance, BatchRun, Described, GemmDescription, ProfileComparison, ProfileDifference, Types)
+from samebits.gemm_jobs import (
+    EmulatedGemm, Generated, Mismatch, OutputBlock, RecoveredGemm, RecoveredGemms, RecoveryState)
 from samebits.job_calls import Launches
 from samebits.jobs import Job, JobState, JobStatus, JobTask
 from samebits.launches import aggregate, buffer, f32, f64, integer, launch, pointer, scratch, unknown
@@ -84,18 +86,36 @@ def verify(launches: Optional[Launches] = None, **more: Any) -> "Job[Verificatio
     return _asked().verify(launches, **more)
 
 
+def emulate_gemm(desc: Described, a: Any, b: Any, **more: Any) -> Any:
+    """The bits that a descriptor gives for a @ b.T, b being n x k; see Client.emulate_gemm."""
+    return _asked().emulate_gemm(desc, a, b, **more)
+
+
+def batch_invariance(profile: Union[str, ArchProfile], types: Types, n: int, k: int, **more: Any) -> BatchInvariance:
+    """At which batch sizes the bits of a row change; see Client.batch_invariance."""
+    return _asked().batch_invariance(profile, types, n, k, **more)
+
+
+def import_profile(profile: Union[str, "os.PathLike[str]"]) -> ArchProfile:
+    """A profile of a library of matrix products, from its text or the path of a file."""
+    return _asked().import_profile(profile)
+
+
 def describe_gemm(profile: Union[str, ArchProfile], types: Types, m: int, n: int, k: int, *, layout: str = "TN") -> GemmDescription:
-    """What a library does for a product, by a stored profile; see Client.describe_gemm. Needs a server."""
+    """What a library does for a product, by a stored profile; see Client.describe_gemm."""
     return _asked().describe_gemm(profile, types, m, n, k, layout=layout)
 
 
 __all__ = [
     "Agreement", "AmdgcnSyntaxError", "ArchProfile", "Asked", "BatchInvariance", "BatchRun", "BusyError", "ByteClass", "Client",
     "Code", "Comparison", "Contradiction", "ContradictionKind", "DeadlineError", "Device", "DeviceResult", "Difference",
-    "EquivalenceClass", "GemmDescription", "Job", "JobError", "JobState", "JobStatus", "JobTask", "KernelSyntaxError",
-    "LaunchError", "LaunchOutcome", "LimitError", "Local", "Manifest", "NativeLibraryError", "NotFoundError", "Partition", "Place",
-    "ProfileComparison", "ProfileDifference", "Progress", "ProgressFn", "PtxSyntaxError", "SamebitsError", "ServerNeededError",
+    "EmulatedGemm", "EquivalenceClass", "GemmDescription", "Generated", "Job", "JobError", "JobState", "JobStatus", "JobTask", "KernelSyntaxError",
+    "LaunchError", "LaunchOutcome", "LimitError", "Local", "Manifest", "Mismatch",
+    "NativeLibraryError", "NotFoundError", "OutputBlock", "Partition", "Place",
+    "ProfileComparison", "ProfileDifference", "Progress", "ProgressFn", "PtxSyntaxError", "RecoveredGemm",
+    "RecoveredGemms", "RecoveryState", "SamebitsError", "ServerNeededError",
     "Side", "Signature", "Status", "UnavailableError", "Verdict", "Verification",
-    "aggregate", "buffer", "compare", "compute_signature", "connect", "describe_gemm", "explain", "f32", "f64", "integer",
+    "aggregate", "batch_invariance", "buffer", "compare", "compute_signature", "connect", "describe_gemm", "emulate_gemm", "explain", "f32", "f64",
+    "import_profile", "integer",
     "launch", "native_library", "partition", "pointer", "read_manifest", "scratch", "unknown", "verify",
 ]

@@ -6,6 +6,7 @@ from samebits._cut_display import cuts_svg_body
 from samebits._display import OUTSIDE, class_colour, escape, svg_document, table, text_element
 
 _MOST_ROWS = 100
+_MOST_DRAWN = 20
 _AXIS_LEFT, _AXIS_WIDTH = 24, 640
 
 
@@ -33,6 +34,20 @@ def description_html(d):
 def description_svg(d):
     body, width, height = cuts_svg_body(d.desc, d.k, d.summed_k)
     return svg_document(width, height, f"{d.m} x {d.n} x {d.k}: {d.description}", body)
+
+
+def recovered_html(r):
+    head = f"<b>{escape(r.state.value)}</b> {r.m} x {r.n} x {r.k} {escape(r.types)} {escape(r.layout)}"
+    dropped = f"elements {r.summed_k} to {r.k - 1} of K are not summed" if r.desc is not None and r.summed_k < r.k else ""
+    tested = f"{r.outputs} outputs of fresh draws compared, {r.launches} calls of the library" if r.launches else ""
+    return head + table([("", r.description), ("reason", r.reason), ("defect", dropped), ("tested", tested),
+                         ("answer of the cost model", r.algorithm), ("descriptor", r.text)]) + r.svg()
+
+
+def recovered_all_html(result):
+    head = table([("device", result.device), ("library", f"{result.library} {result.library_version}"), ("driver", result.driver)])
+    more = f"<p>and {len(result.gemms) - _MOST_DRAWN} more</p>" if len(result.gemms) > _MOST_DRAWN else ""
+    return head + "<hr>".join(recovered_html(gemm) for gemm in result.gemms[:_MOST_DRAWN]) + more
 
 
 def _range_text(run):

@@ -5,7 +5,8 @@ import struct
 from typing import Any, Iterable, Optional, Sequence, Tuple, Union
 
 from samebits import _gemm_display
-from samebits.v1 import arch_profile_pb2, arch_profile_service_pb2, gemm_pb2
+from samebits.gemm_jobs import Generated, RecoveredGemm
+from samebits.v1 import arch_profile_pb2, gemm_jobs_pb2, gemm_pb2
 
 # "bf16,bf16,f32,bf16", or the four in a sequence: of A, B, the accumulator and the output.
 Types = Union[str, Sequence[str]]
@@ -163,13 +164,27 @@ class ProfileComparison:
         return _gemm_display.comparison_html(self)
 
 
+# What names a descriptor; a bare one names no architecture.
+Described = Union[GemmDescription, RecoveredGemm, gemm_pb2.GemmDesc]
+
+
+def described(desc: Described, architecture: Optional[int]) -> Tuple[gemm_pb2.GemmDesc, int]:
+    """The descriptor, and the architecture of its matrix units."""
+    if isinstance(desc, gemm_pb2.GemmDesc):
+        if architecture is None:
+            raise ValueError("give the architecture, 90 for sm_90: a bare descriptor names none")
+        return desc, architecture
+    if desc.desc is None:
+        raise ValueError(f"there is no descriptor: {desc}")
+    return desc.desc, desc.architecture if architecture is None else architecture
+
+
 def types_text(types: Types) -> str:
     return types if isinstance(types, str) else ",".join(types)
 
 
-def shape_message(types: Types, m: int, n: int, k: int, layout: str) -> Any:
-    fields = dict(m=m, n=n, k=k, types=types_text(types), layout=layout)
-    return arch_profile_service_pb2.DescribeGemmRequest(shape=fields).shape
+def shape_message(types: Types, m: int, n: int, k: int, layout: str) -> gemm_pb2.GemmShape:
+    return gemm_pb2.GemmShape(m=m, n=n, k=k, types=types_text(types), layout=layout)
 
 
 def profile_from(message: arch_profile_pb2.ArchProfile) -> ArchProfile:
@@ -231,6 +246,13 @@ def packed(name: str, operand: Any, type_number: int, shape: Sequence[int]) -> b
     return data
 
 
+def operand(name: str, given: Any, type_number: int, shape: Sequence[int]) -> gemm_jobs_pb2.GemmOperand:
+    """For a worker, which makes what is Generated."""
+    if isinstance(given, Generated):
+        return gemm_jobs_pb2.GemmOperand(generated=dict(seed=given.seed, buffer=given.buffer, distribution=given.distribution))
+    return gemm_jobs_pb2.GemmOperand(packed=packed(name, given, type_number, shape))
+
+
 def sides(a: Any, b: Any, m: Optional[int], n: Optional[int], k: Optional[int]) -> Tuple[int, int, int]:
     """m, n and k, from the arrays where they are not given."""
     for name, operand in (("a", a), ("b", b)):
@@ -240,7 +262,7 @@ def sides(a: Any, b: Any, m: Optional[int], n: Optional[int], k: Optional[int]) 
     n = b.shape[0] if n is None and _is_array(b) else n
     k = a.shape[1] if k is None and _is_array(a) else k
     if m is None or n is None or k is None:
-        raise ValueError("give m, n and k with operands that are bytes")
+        raise ValueError("give m, n and k with operands that are no arrays")
     return int(m), int(n), int(k)
 
 

@@ -1,25 +1,19 @@
 """The calls of a Client about products of matrix libraries and their profiles."""
 
-import os
-import pathlib
-from typing import Any, Iterable, List, Optional, Tuple, Union
+from typing import Any, Iterable, Optional, Tuple, Union
 
 from samebits.connection import Connection
 from samebits.gemm import (
-    ArchProfile, BatchInvariance, GemmDescription, ProfileComparison, Types, description_from, invariance_from, packed,
-    profile_comparison_from, profile_from, scalar_pattern, shape_message, sides, types_text, unpacked)
+    ArchProfile, Described, ProfileComparison, Types, described, operand, profile_comparison_from, scalar_pattern, shape_message,
+    sides, types_text)
+from samebits.gemm_jobs import EmulatedGemm, RecoveredGemms
+from samebits.gemm_questions import GemmQuestions, Profile, name_of
+from samebits.job_calls import new_request_id
 from samebits.jobs import Job
-from samebits.job_calls import full_name, new_request_id
-from samebits.v1 import arch_profile_pb2, arch_profile_service_pb2, gemm_pb2
-
-Profile = Union[str, ArchProfile]
+from samebits.v1 import arch_profile_pb2, arch_profile_service_pb2, gemm_jobs_pb2
 
 
-def _name_of(profile: Profile) -> str:
-    return profile.name if isinstance(profile, ArchProfile) else full_name("archProfiles", profile)
-
-
-class GemmCalls:
+class GemmCalls(GemmQuestions):
     """Part of Client. `profile` is an ArchProfile or its name, `archProfiles/...`."""
 
     _connection: Connection
@@ -28,10 +22,10 @@ class GemmCalls:
         stub = self._connection.stub("ArchProfileService", "arch_profile_service")
         return self._connection.call(getattr(stub, method), request)
 
-    def import_profile(self, profile: Union[str, "os.PathLike[str]"]) -> ArchProfile:
-        """Stores a profile, given as its text or as a path (pathlib.Path) of a file; the same text has the same name."""
-        text = profile if isinstance(profile, str) else pathlib.Path(profile).read_text()
-        return profile_from(self._ask("ImportArchProfile", arch_profile_service_pb2.ImportArchProfileRequest(text=text)))
+    def _submit(self, method: str, request: Any, deadline: Optional[float]) -> Job:
+        if deadline is not None:
+            request.timeout.FromNanoseconds(int(deadline * 1e9))
+        return Job(self._connection, self._ask(method, request))
 
     def reconstruct_profile(
         self, library: str, kinds: Iterable[Union[Types, Tuple[Types, str]]], *, device: str = "", random_shapes: int = 0,
@@ -48,85 +42,58 @@ class GemmCalls:
         """
         request = arch_profile_pb2.ReconstructArchProfileRequest(
             library=library, device=device, random_shapes=random_shapes, skip_models=not models, most_m=most_m, most_k=most_k,
-            seed=seed, rules_of=_name_of(rules_of) if rules_of else "", workspace_bytes=workspace_bytes, priority=priority,
+            seed=seed, rules_of=name_of(rules_of) if rules_of else "", workspace_bytes=workspace_bytes, priority=priority,
             request_id=request_id or new_request_id())
         for kind in kinds:
             types, layout = kind if isinstance(kind, tuple) and len(kind) == 2 else (kind, "")
             request.kinds.add(types=types_text(types), layout=layout)
-        if deadline is not None:
-            request.timeout.FromNanoseconds(int(deadline * 1e9))
-        return Job(self._connection, self._ask("ReconstructArchProfile", request))
+        return self._submit("ReconstructArchProfile", request, deadline)
 
-    def profiles(self) -> List[ArchProfile]:
-        """All that are stored, by name."""
-        answer = self._ask("ListArchProfiles", arch_profile_service_pb2.ListArchProfilesRequest())
-        return [profile_from(message) for message in answer.arch_profiles]
+    def recover_gemms(
+        self, library: str, types: Types, shapes: Iterable[Tuple[int, int, int]], *, layout: str = "TN", device: str = "",
+        draws: int = 0, seed: int = 0, workspace_bytes: int = 0, priority: int = 0, deadline: Optional[float] = None,
+        request_id: Optional[str] = None,
+    ) -> "Job[RecoveredGemms]":
+        """Has a worker find the descriptors of products of a library by probes. Returns a Job at once.
 
-    def profile(self, name: str) -> ArchProfile:
-        """NotFoundError where there is none."""
-        request = arch_profile_service_pb2.GetArchProfileRequest(name=full_name("archProfiles", name))
-        return profile_from(self._ask("GetArchProfile", request))
-
-    def export_profile(self, profile: Profile) -> str:
-        """The text, in the format of docs/gemm.md."""
-        return self._ask("ExportArchProfile", arch_profile_service_pb2.ExportArchProfileRequest(name=_name_of(profile))).text
-
-    def delete_profile(self, profile: Profile) -> None:
-        self._ask("DeleteArchProfile", arch_profile_service_pb2.DeleteArchProfileRequest(name=_name_of(profile)))
-
-    def describe_gemm(self, profile: Profile, types: Types, m: int, n: int, k: int, *, layout: str = "TN") -> GemmDescription:
-        """The descriptor that the profile's library follows for D (m x n) = A (m x k) B^T, B being n x k.
-
-        types: of A, B, the accumulator and the output, "bf16,bf16,f32,bf16" or a sequence of four. layout: "TN", "NN",
-        "NT" or "TT", by cuBLAS's names for the column-major call; "TN" is x @ W.T of row-major tensors. NotFoundError
-        where the profile does not say; SamebitsError (FAILED_PRECONDITION) where the shape was studied and is
-        unexplained, or the rules that are left do not agree.
+        library, device: as reconstruct_profile's. shapes: (m, n, k), at most 1,000. types, layout: as describe_gemm's.
+        draws: of fresh operands that a descriptor must reproduce (0: 10). deadline: seconds; None: an hour. Unlike
+        describe_gemm this needs no profile, and runs the library.
         """
-        shape = shape_message(types, m, n, k, layout)
-        known = profile if isinstance(profile, ArchProfile) else self.profile(profile)
-        answer = self._ask("DescribeGemm", arch_profile_service_pb2.DescribeGemmRequest(name=known.name, shape=shape))
-        return description_from(shape, known.architecture, answer)
+        request = gemm_jobs_pb2.RecoverGemmsRequest(
+            library=library, device=device, draws=draws, seed=seed, workspace_bytes=workspace_bytes, priority=priority,
+            shapes=[shape_message(types, m, n, k, layout) for m, n, k in shapes], request_id=request_id or new_request_id())
+        return self._submit("RecoverGemms", request, deadline)
 
-    def emulate_gemm(
-        self, desc: Union[GemmDescription, gemm_pb2.GemmDesc], a: Any, b: Any, *, c: Any = None, bias: Any = None,
-        alpha: float = 1.0, beta: float = 0.0, architecture: Optional[int] = None, m: Optional[int] = None,
-        n: Optional[int] = None, k: Optional[int] = None,
-    ) -> Any:
-        """The bits that a descriptor gives for D (m x n) = A (m x k) B^T (B is n x k), computed by the server.
+    def emulate_gemm_on_worker(
+        self, desc: Described, a: Any, b: Any, *, c: Any = None, bias: Any = None, alpha: float = 1.0, beta: float = 0.0,
+        architecture: Optional[int] = None, m: Optional[int] = None, n: Optional[int] = None, k: Optional[int] = None,
+        summed_k: int = 0, outputs: Iterable[Tuple[int, int]] = (), digests_only: bool = False, device: str = "",
+        priority: int = 0, deadline: Optional[float] = None, request_id: Optional[str] = None,
+    ) -> "Job[EmulatedGemm]":
+        """As emulate_gemm, by a worker, for products of up to 2^30 outputs and 10^14 multiplications. Returns a Job at
+        once.
 
-        Operands are NumPy arrays in C order (values, or patterns as unsigned integers; bf16 and fp8 also as arrays of
-        ml_dtypes), or packed little-endian bytes with m, n and k. c (m x n) and bias (n) are of the output's type and
-        read where the descriptor's epilogue uses them, as alpha and beta are. architecture: of the matrix units, 90 for
-        sm_90; default that of the description's profile. Returns an array m x n where an operand is one (bf16 and fp8 as
-        patterns unless ml_dtypes came in), else bytes. TypeError and ValueError where operands do not fit; LimitError
-        above 10^9 products; SamebitsError (UNIMPLEMENTED) where the arithmetic of the architecture is not established.
+        Operands may also be samebits.Generated, which the worker makes itself. summed_k: only the first so many elements
+        are summed (0: k). outputs: (row, column) of those to compute; none: all. digests_only: needed where the outputs
+        have more than 16 MiB. device: "cpu", "workers/a/devices/0"; empty: any that emulates. deadline: seconds; None: a
+        day.
         """
-        record = desc.desc if isinstance(desc, GemmDescription) else desc
-        if architecture is None:
-            if not isinstance(desc, GemmDescription):
-                raise ValueError("give the architecture, 90 for sm_90: a bare descriptor names none")
-            architecture = desc.architecture
+        record, architecture = described(desc, architecture)
         m, n, k = sides(a, b, m, n, k)
-        request = arch_profile_service_pb2.EmulateGemmRequest(
-            desc=record, architecture=architecture, m=m, n=n, k=k, a=packed("a", a, record.a_type, (m, k)),
-            b=packed("b", b, record.b_type, (n, k)), alpha=scalar_pattern(alpha, record.accumulate_type),
-            beta=scalar_pattern(beta, record.accumulate_type))
+        request = gemm_jobs_pb2.EmulateGemmOnWorkerRequest(
+            desc=record, architecture=architecture, m=m, n=n, k=k, summed_k=summed_k, digests_only=digests_only,
+            a=operand("a", a, record.a_type, (m, k)), b=operand("b", b, record.b_type, (n, k)), device=device,
+            alpha=scalar_pattern(alpha, record.accumulate_type), beta=scalar_pattern(beta, record.accumulate_type),
+            outputs=[{"row": row, "column": column} for row, column in outputs], priority=priority,
+            request_id=request_id or new_request_id())
         if c is not None:
-            request.c = packed("c", c, record.output_type, (m, n))
+            request.c.CopyFrom(operand("c", c, record.output_type, (m, n)))
         if bias is not None:
-            request.bias = packed("bias", bias, record.output_type, (n,))
-        return unpacked(self._ask("EmulateGemm", request).d, record.output_type, m, n, (a, b, c, bias))
-
-    def batch_invariance(self, profile: Profile, types: Types, n: int, k: int, *, first_m: int = 1, last_m: int = 8192,
-                         layout: str = "TN") -> BatchInvariance:
-        """At which batch sizes first_m <= m <= last_m (at most 2^20) the bits of a row of D change. Types and layout as
-        describe_gemm's."""
-        shape = shape_message(types, 1, n, k, layout)
-        request = arch_profile_service_pb2.ReportBatchInvarianceRequest(
-            name=_name_of(profile), shape=shape, first_m=first_m, last_m=last_m)
-        return invariance_from(shape, self._ask("ReportBatchInvariance", request))
+            request.bias.CopyFrom(operand("bias", bias, record.output_type, (n,)))
+        return self._submit("EmulateGemmOnWorker", request, deadline)
 
     def compare_profiles(self, before: Profile, after: Profile) -> ProfileComparison:
         """For which shapes that both profiles list the bits change."""
-        request = arch_profile_service_pb2.CompareArchProfilesRequest(before=_name_of(before), after=_name_of(after))
+        request = arch_profile_service_pb2.CompareArchProfilesRequest(before=name_of(before), after=name_of(after))
         return profile_comparison_from(self._ask("CompareArchProfiles", request))

@@ -5,6 +5,7 @@ import secrets
 from typing import Iterable, Iterator, List, Mapping, Optional, Tuple, Union
 
 from samebits.connection import Connection
+from samebits.gemm_questions import full_name
 from samebits.jobs import Job
 from samebits.launches import BufferSpecs, buffer_specs
 from samebits.manifest import read_manifest
@@ -14,10 +15,6 @@ from samebits.verification import Verification
 
 Path = Union[str, "os.PathLike[str]"]
 Launches = Union[Mapping[str, launch_pb2.KernelLaunch], Iterable[Tuple[str, launch_pb2.KernelLaunch]]]
-
-
-def full_name(collection: str, name: str) -> str:
-    return name if name.startswith(collection + "/") else f"{collection}/{name}"
 
 
 def new_request_id() -> str:

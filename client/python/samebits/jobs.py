@@ -115,16 +115,16 @@ def status_from(operation: operations_pb2.Operation) -> JobStatus:
 
 
 def _result_of(operation: operations_pb2.Operation) -> Any:
-    from samebits import gemm, verification
+    """Of the class that its method promises; the message itself for jobs of numerics."""
+    from samebits import gemm, gemm_jobs, verification
 
     kind = operation.WhichOneof("result")
-    if kind == "verify_kernels":
-        return verification.verification_from(operation.verify_kernels)
-    if kind == "arch_profile":
-        return gemm.profile_from(operation.arch_profile)
     if kind is None:
         raise SamebitsError(Code.INTERNAL, f"{operation.name} has succeeded without a result")
-    return getattr(operation, kind)
+    read = {"verify_kernels": verification.verification_from, "arch_profile": gemm.profile_from,
+            "recover_gemms": gemm_jobs.recovered_from, "emulate_gemm": gemm_jobs.emulated_from}.get(kind)
+    message = getattr(operation, kind)
+    return message if read is None else read(message)
 
 
 class Job(Generic[Result]):

@@ -6,12 +6,13 @@ import os
 import pathlib
 import queue
 import threading
-from typing import Any, Iterable, Iterator, List, NoReturn, Optional, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, NoReturn, Optional, Tuple, Union
 
-from samebits.errors import Code, NativeLibraryError, SamebitsError, ServerNeededError, error_from_status
+from samebits.errors import Code, NativeLibraryError, SamebitsError, ServerNeededError, error_from_status, make_error
+from samebits.gemm_questions import GemmQuestions
 from samebits.results import (
     Comparison, Partition, Progress, ProgressFn, Signature, build_partition, comparison_from, signature_from)
-from samebits.v1 import kernel_pb2, kernel_service_pb2, launch_pb2, signature_pb2
+from samebits.v1 import arch_profile_pb2, arch_profile_service_pb2, kernel_pb2, kernel_service_pb2, launch_pb2, signature_pb2
 
 _ABI_VERSION = 1
 _lock = threading.Lock()
@@ -85,14 +86,15 @@ def draw(message: signature_pb2.Comparison) -> str:
     return _call("DrawComparison", response.SerializeToString()).decode()
 
 
-class Local:
+class Local(GemmQuestions):
     """Has the questions of Client, and answers them in this process. Thread-safe.
 
-    `jobs`: threads of a batch; default one a core.
+    `jobs`: threads of a batch; default one a core. Profiles that are imported are kept as long as this object.
     """
 
     def __init__(self, *, jobs: Optional[int] = None):
         self._jobs = jobs or len(os.sched_getaffinity(0))
+        self._profiles: Dict[str, Tuple[str, arch_profile_pb2.ArchProfile]] = {}  # text and message by name
         _load()
 
     def __enter__(self) -> "Local":
@@ -154,9 +156,28 @@ class Local:
         """ServerNeededError: kernels run on workers, which a server hands out."""
         raise ServerNeededError("verify runs kernels on workers")
 
-    def describe_gemm(self, *_: Any, **__: Any) -> NoReturn:
-        """ServerNeededError: profiles are stored by a server."""
-        raise ServerNeededError("describe_gemm looks products up in a stored profile")
+    def _ask(self, method: str, request: Any) -> Any:
+        if method == "ImportArchProfile":
+            profile = arch_profile_pb2.ArchProfile.FromString(_call("DescribeArchProfile", request.SerializeToString()))
+            self._profiles[profile.name] = (request.text, profile)
+            return profile
+        if method == "ListArchProfiles":
+            kept = [self._profiles[name][1] for name in sorted(self._profiles)]
+            return arch_profile_service_pb2.ListArchProfilesResponse(arch_profiles=kept)
+        if method == "EmulateGemm":
+            return arch_profile_service_pb2.EmulateGemmResponse.FromString(_call(method, request.SerializeToString()))
+        kept = self._profiles.get(request.name)
+        if kept is None:
+            raise make_error(Code.NOT_FOUND, f"there is no {request.name} here; import_profile reads one")
+        if method == "DeleteArchProfile":
+            return self._profiles.pop(request.name)
+        if method == "GetArchProfile":
+            return kept[1]
+        if method == "ExportArchProfile":
+            return arch_profile_service_pb2.ExportArchProfileResponse(text=kept[0])
+        request.name = kept[0]  # the library takes texts
+        answer = getattr(arch_profile_service_pb2, method + "Response")
+        return answer.FromString(_call(method, request.SerializeToString()))
 
 
 def _answers(pool: concurrent.futures.Executor, batch: "Batch", sign: Any) -> Iterator[Tuple[str, Any]]:
@@ -197,6 +218,7 @@ class Batch:
     item is taken where `items` is a list, else on the way."""
 
     def __init__(self, items: Iterable[Tuple[str, launch_pb2.KernelLaunch]], reference_id: str):
+        items = list(items.items()) if isinstance(items, Mapping) else items
         self._items, self._reference_id, self._all = items, reference_id, None
         self.order: List[str] = []
         if isinstance(items, (list, tuple)):

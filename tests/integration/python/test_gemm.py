@@ -1,5 +1,6 @@
 """Descriptors of matrix products, profiles and batch invariance."""
 
+import hashlib
 import math
 import pathlib
 import random
@@ -10,9 +11,10 @@ import xml.etree.ElementTree
 import numpy
 import pytest
 import samebits
-from samebits import Code, _cuts
-from samebits.gemm import description_from, invariance_from, shape_message
-from samebits.v1 import arch_profile_service_pb2, gemm_pb2
+from samebits import Code, _cuts, inputs
+from samebits.gemm import described, description_from, invariance_from, shape_message
+from samebits.gemm_jobs import recovered_from
+from samebits.v1 import arch_profile_service_pb2, gemm_jobs_pb2, gemm_pb2
 
 TYPES = "f16,f16,f32,f16"
 DESC = gemm_pb2.GemmDesc
@@ -23,6 +25,12 @@ RECORD = pathlib.Path(__file__).resolve().parents[2] / "device" / "records" / "g
 def client(fleet_of_module):
     with samebits.Client(fleet_of_module.address, timeout=30) as client:
         yield client
+
+
+@pytest.fixture(params=["server", "process"])
+def asked(request):
+    """Who answers: a server, and the library in this process."""
+    return request.getfixturevalue("client") if request.param == "server" else samebits.Local()
 
 
 @pytest.fixture(scope="module")
@@ -68,40 +76,74 @@ def test_describes_and_emulates(client, studied):
         client.describe_gemm(studied, TYPES, 8191, 8191, 7777)
 
 
-def test_the_order_of_sums_shows_in_emulated_bits(client):
+def test_the_order_of_sums_shows_in_emulated_bits(asked):
     a = numpy.array([[1.0, 2.0**-24, 2.0**-24, 2.0**-24]], numpy.float32)
     one = numpy.ones((1, 4), numpy.float32)
     scalar = dict(a_type="F32", b_type="F32", instruction="FMA", instruction_k=1)
     ascending = descriptor(**scalar)
     split = descriptor(**scalar, family="SPLIT_K", k_cuts=[DESC.Cut(layout="CONTIGUOUS", span=2, count=2, order="ASCENDING")])
-    assert client.emulate_gemm(ascending, a, one, architecture=90)[0, 0] == 1.0  # each addition rounds to even
-    assert client.emulate_gemm(split, a, one, architecture=90)[0, 0] == 1.0 + 2.0**-23
+    assert asked.emulate_gemm(ascending, a, one, architecture=90)[0, 0] == 1.0  # each addition rounds to even
+    assert asked.emulate_gemm(split, a, one, architecture=90)[0, 0] == 1.0 + 2.0**-23
     scaled = descriptor(**scalar, epilogue=DESC.Epilogue(multiply_alpha=True, beta="BETA_FUSED", add_bias=True))
-    out = client.emulate_gemm(scaled, 4 * one, one, c=numpy.full((1, 1), 3, numpy.float32), bias=numpy.array([5], numpy.float32),
+    out = asked.emulate_gemm(scaled, 4 * one, one, c=numpy.full((1, 1), 3, numpy.float32), bias=numpy.array([5], numpy.float32),
                               alpha=0.5, beta=2.0, architecture=90)
     assert out[0, 0] == 0.5 * 16 + 2 * 3 + 5
 
 
-def test_operands_are_checked(client):
+def test_workers_recover_descriptors_and_emulate_products(client):
+    job = client.recover_gemms("simulated", TYPES, [(8, 8, 64), (3, 5, 500)], seed=2)
+    found = job.result(timeout=60)
+    assert client.job(job.name).result() == found and found.library == "simulated"
+    assert [(gemm.m, gemm.n, gemm.k) for gemm in found.gemms] == [(8, 8, 64), (3, 5, 500)]
+    known = found.gemms[1]
+    assert known and known.state is samebits.RecoveryState.EXPLAINED and known.text.startswith("gemm/1 types=" + TYPES)
+    assert known.launches > 0 and known.outputs > 0 and known.summed_k == 500 and known.evidence
+    assert "EXPLAINED" in known._repr_html_() and known.description in str(found) and "<svg" in found._repr_html_()
+    draw = {"dtype": "f16", "elements": 1500}, {"dtype": "f16", "elements": 2500}
+    a, b = (inputs.buffer_bytes("s", name, spec, 1).view(numpy.float16).reshape(-1, 500) for name, spec in zip("ab", draw))
+    here = client.emulate_gemm(known, a, b)
+    made = [samebits.Generated("s", "normal"), samebits.Generated("s", "normal")]
+    there = client.emulate_gemm_on_worker(known, *made, m=3, n=5, k=500).result(timeout=60)
+    assert there.d == here.tobytes() and there.outputs == 15 and there.sha256 == hashlib.sha256(there.d).hexdigest()
+    assert sum(block.outputs for block in there.blocks) == 15
+    some = client.emulate_gemm_on_worker(known, a, made[1], n=5, outputs=[(2, 4), (0, 1)]).result(timeout=60)
+    assert some.d == here[2, 4].tobytes() + here[0, 1].tobytes()
+    digests = client.emulate_gemm_on_worker(known, a, b, digests_only=True).result(timeout=60)
+    assert digests.d == b"" and digests.sha256 == there.sha256
+
+
+def test_what_is_not_recovered_says_why():
+    answer = gemm_jobs_pb2.RecoverGemmsResponse(device="d", library="cublas", architecture=90)
+    answer.gemms.add(shape=shape_message(TYPES, 1, 2, 3, "TN"), state="UNSUPPORTED", reason="no <algorithm>")
+    answer.gemms.add(shape=shape_message(TYPES, 1, 2, 30, "TN"), state="UNEXPLAINED", reason="none fits", desc=descriptor(),
+                     summed_k=30, mismatch=dict(row=0, column=1, expected=2, library=3))
+    nothing, closest = recovered_from(answer).gemms
+    assert not nothing and nothing.desc is None and nothing.svg() == "" and "<algorithm>" not in nothing._repr_html_()
+    assert not closest and closest.mismatch == samebits.Mismatch(0, 1, 2, 3) and "none fits" in closest._repr_html_()
+    with pytest.raises(ValueError, match="no descriptor"):
+        described(nothing, None)
+
+
+def test_operands_are_checked(asked):
     desc, a = descriptor(), numpy.zeros((2, 16), numpy.float16)
     with pytest.raises(TypeError, match="float32.*nothing is rounded"):
-        client.emulate_gemm(desc, a.astype(numpy.float32), a, architecture=90)
+        asked.emulate_gemm(desc, a.astype(numpy.float32), a, architecture=90)
     with pytest.raises(ValueError, match=r"b has shape \(2, 8\)"):
-        client.emulate_gemm(desc, a, a[:, :8], architecture=90)
+        asked.emulate_gemm(desc, a, a[:, :8], architecture=90)
     with pytest.raises(ValueError, match="give m, n and k"):
-        client.emulate_gemm(desc, a.tobytes(), a.tobytes(), architecture=90)
+        asked.emulate_gemm(desc, a.tobytes(), a.tobytes(), architecture=90)
     with pytest.raises(ValueError, match="has 64 bytes, expected 96"):
-        client.emulate_gemm(desc, a.tobytes(), a.tobytes(), architecture=90, m=3, n=2, k=16)
+        asked.emulate_gemm(desc, a.tobytes(), a.tobytes(), architecture=90, m=3, n=2, k=16)
     with pytest.raises(ValueError, match="architecture"):
-        client.emulate_gemm(desc, a, a)
+        asked.emulate_gemm(desc, a, a)
     with pytest.raises(samebits.SamebitsError) as failure:
-        client.emulate_gemm(desc, a, a, architecture=12)
+        asked.emulate_gemm(desc, a, a, architecture=12)
     assert failure.value.code is Code.UNIMPLEMENTED
-    bf16 = client.emulate_gemm(descriptor(a_type="BF16", b_type="BF16", output_type="BF16"), numpy.full((1, 16), 0x3F80, numpy.uint16),
+    bf16 = asked.emulate_gemm(descriptor(a_type="BF16", b_type="BF16", output_type="BF16"), numpy.full((1, 16), 0x3F80, numpy.uint16),
                                numpy.full((1, 16), 0x3F80, numpy.uint16), architecture=90)
     assert bf16.dtype == numpy.uint16 and bf16[0, 0] == 0x4180  # 16
     swapped = numpy.ones((1, 16), ">f2")
-    assert client.emulate_gemm(desc, swapped, swapped, architecture=90)[0, 0] == 16
+    assert asked.emulate_gemm(desc, swapped, swapped, architecture=90)[0, 0] == 16
 
 
 def test_needs_no_numpy_for_bytes(fleet_of_module):
@@ -119,20 +161,38 @@ with samebits.Client({fleet_of_module.address!r}) as client:
     assert done.stdout.strip() == "00008041", done.stderr
 
 
-def test_tells_where_a_batch_size_changes_bits(client):
+def test_tells_where_a_batch_size_changes_bits(asked):
     if not RECORD.exists():
         pytest.skip(f"{RECORD} is not there")
-    profile = client.import_profile(RECORD)
+    profile = asked.import_profile(RECORD)
     assert profile.device == "NVIDIA H200" and profile.architecture == 90
-    changing = client.batch_invariance(profile, "bf16,bf16,f32,bf16", 4096, 4096)
+    changing = asked.batch_invariance(profile, "bf16,bf16,f32,bf16", 4096, 4096)
     assert not changing and changing.kinds_of_bits == 2 and changing.unknown_m == 0
     assert changing.run_of(1).bits == changing.run_of(48).bits != changing.run_of(49).bits and changing.run_of(9000) is None
     boxes = xml.etree.ElementTree.fromstring(changing.svg()).findall("{http://www.w3.org/2000/svg}rect")
     assert len(boxes) == len(changing.runs) + 2
     assert "m = 48: bits 0" in str(changing)
-    assert client.batch_invariance(profile, "bf16,bf16,f32,bf16", 4096, 4096, first_m=64)
-    described = client.describe_gemm(profile, "bf16,bf16,f32,bf16", 16, 4096, 4096)
+    assert asked.batch_invariance(profile, "bf16,bf16,f32,bf16", 4096, 4096, first_m=64)
+    described = asked.describe_gemm(profile, "bf16,bf16,f32,bf16", 16, 4096, 4096)
     assert described.desc.k_cuts[0].span == 2048 and "2048" in described.svg()
+
+
+def test_this_process_keeps_profiles_as_a_server_does(client, studied):
+    text, local = client.export_profile(studied), samebits.Local()
+    kept = local.import_profile(text)
+    assert kept == studied and local.profiles() == [kept] and local.profile(kept.name) == kept and local.export_profile(kept) == text
+    m, n, k = map(int, next(line for line in text.split("\n") if line.startswith("shape ")).split()[1:4])
+    assert local.describe_gemm(kept, TYPES, m, n, k) == client.describe_gemm(studied, TYPES, m, n, k)
+    with pytest.raises(samebits.NotFoundError):
+        local.describe_gemm(kept, TYPES, 8191, 8191, 7777)
+    with pytest.raises(samebits.LaunchError, match="types"):
+        local.describe_gemm(kept, "f16,f16", m, n, k)
+    local.delete_profile(kept)
+    with pytest.raises(samebits.NotFoundError, match="import_profile"):
+        local.describe_gemm(kept, TYPES, m, n, k)
+    for bad in ("nowhere.txt", "no\nprofile"):
+        with pytest.raises(samebits.SamebitsError):
+            local.import_profile(bad)
 
 
 def test_runs_that_are_not_known_are_drawn_as_such():
