@@ -61,8 +61,8 @@ inline constexpr char kSignatureHelp[] =
   samebits signature --local --manifest kernels.jsonl --jobs 8 > signatures.jsonl
 
 Prints one JSON object a line, in the order given: id, signature, status (OK, NONDETERMINISTIC, UNKNOWN), reason,
-micros (time of one thread in the checker). Equal signatures: the same bits. A kernel that cannot be read gets a line
-with status UNKNOWN. Exit codes: 0 a line for every kernel of the manifest; 2 unusable manifest, unreadable file or
+micros (time of one thread in the checker), stage_micros (that of parse, execute and map). Equal signatures: the same
+bits. A kernel that cannot be read gets a line with status UNKNOWN. Exit codes: 0 a line for every kernel of the manifest; 2 unusable manifest, unreadable file or
 usage error; 4 server failure.)";
 
 inline constexpr char kVerifyHelp[] =

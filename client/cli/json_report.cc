@@ -19,6 +19,7 @@ Json SignatureJson(const std::string& id, const checker::Signature& signature) {
                {"status", std::string(checker::StatusName(signature.status))},
                {"reason", signature.reason},
                {"micros", signature.times.total()},
+               {"stage_micros", {{"parse", signature.times.parse}, {"execute", signature.times.execute}, {"map", signature.times.map}}},
                {"signature_version", checker::SignatureVersion()},
                {"assumptions", signature.assumptions},
                {"families", signature.families},

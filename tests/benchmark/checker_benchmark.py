@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Speed of the static checker, each figure against a named reference of the same run.
 
-    checker_benchmark.py --samebits BIN --manifest M [--only ptxas|growth|memory|partition] [--kernels N]
-                         [--ptxas ptxas] [--plot FILE.svg] [--configurations 500]
+    checker_benchmark.py --samebits BIN --manifest M [--only kernels|ptxas|growth|memory|partition] [--kernels N]
+                         [--ptxas ptxas] [--plot FILE.svg] [--configurations 500] [--passes 3]
 
+kernels    processor time of one thread for each kernel of the manifest (PTX or AMDGCN), the least of --passes passes:
+           median, 9 of 10, longest, and the stages' shares; also by family
 ptxas      checks N kernels, evenly spread over the manifest, and assembles the same texts with `ptxas -O3`, on one
            core: processor time of both, and of ptxas for a module with an empty kernel (what it costs to start)
 growth     time against length of text, lanes and executed instructions, on generated kernels; the exponents of a fit
@@ -57,6 +59,26 @@ def write_manifest(rows, folder):
     path = pathlib.Path(folder) / "manifest.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
+
+
+def measure_kernels(options):
+    family = {row["id"]: row.get("family", "") for row in rows_of(options.manifest)}
+    best = {}
+    for _ in range(options.passes):
+        for s in signatures(options, options.manifest):
+            if s["id"] not in best or s["micros"] < best[s["id"]]["micros"]:
+                best[s["id"]] = s
+
+    def say(name, answers):
+        times = sorted(s["micros"] / 1e3 for s in answers)
+        stages = {stage: sum(s["stage_micros"][stage] for s in answers) for stage in ("parse", "execute", "map")}
+        shares = ", ".join(f"{stage} {100 * micros / sum(stages.values()):.0f} %" for stage, micros in stages.items())
+        print(f"kernels: {name}: {len(times)}; median {statistics.median(times):.2f} ms, 9 of 10 below "
+              f"{times[len(times) * 9 // 10]:.1f} ms, longest {times[-1]:.0f} ms, sum {sum(times) / 1e3:.1f} s; {shares}")
+
+    say("all", list(best.values()))
+    for name in sorted(set(family.values())):
+        say(name, [s for i, s in best.items() if family[i] == name])
 
 
 def processor_seconds(command):
@@ -234,14 +256,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samebits", required=True)
     parser.add_argument("--manifest", required=True)
-    parser.add_argument("--only", choices=("ptxas", "growth", "memory", "partition"), action="append")
+    parser.add_argument("--only", choices=("kernels", "ptxas", "growth", "memory", "partition"), action="append")
     parser.add_argument("--kernels", type=int, default=120)
+    parser.add_argument("--passes", type=int, default=3)
     parser.add_argument("--configurations", type=int, default=500)
     parser.add_argument("--ptxas", default="ptxas")
     parser.add_argument("--plot")
     options = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))
-    parts = {"ptxas": compare_with_ptxas, "growth": measure_growth, "memory": measure_memory, "partition": measure_partition}
+    parts = {"kernels": measure_kernels, "ptxas": compare_with_ptxas, "growth": measure_growth, "memory": measure_memory,
+             "partition": measure_partition}
     for name, part in parts.items():
         if options.only and name not in options.only:
             continue

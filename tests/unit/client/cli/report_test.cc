@@ -142,6 +142,7 @@ TEST(JsonReportTest, SignatureLinesKeepTheContract) {
   EXPECT_EQ(json["status"], "OK");
   EXPECT_EQ(json["reason"], "");
   EXPECT_EQ(json["micros"], 6.5);
+  EXPECT_EQ(json["stage_micros"]["parse"].get<double>() + json["stage_micros"]["execute"].get<double>() + json["stage_micros"]["map"].get<double>(), 6.5);
   item.signature = absl::NotFoundError("k.ptx: No such file");
   const std::string line = JsonSignature(item);
   EXPECT_EQ(line.find('\n'), std::string::npos);
