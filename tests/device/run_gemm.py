@@ -37,13 +37,12 @@ UNEXPLAINED = [("bf16,bf16,f32,bf16:NT", "1x2x45866"), ("f16,f16,f32,f16:NN", "4
                ("bf16,bf16,f32,bf16:NT", "1x1x180000")]
 
 
-def gpu_name():
-    result = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True)
-    return result.stdout.split("\n")[0].strip()
-
-
-def driver():
-    result = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True, text=True)
+def gpu(field):
+    """What nvidia-smi says of the first GPU; empty where there is none."""
+    try:
+        result = subprocess.run(["nvidia-smi", f"--query-gpu={field}", "--format=csv,noheader"], capture_output=True, text=True)
+    except OSError:
+        return ""
     return result.stdout.split("\n")[0].strip()
 
 
@@ -61,13 +60,13 @@ class Runner:
 
     def survey(self, folder, *words):
         """Record and shapes of one run of samebits_gemm_survey."""
-        words = ["--simulated", *words] if self.options.simulated else ["--driver", driver(), "--device", gpu_name() or "unknown", *words]
+        words = ["--simulated", *words] if self.options.simulated else ["--driver", gpu("driver_version"), "--device", gpu("name"), *words]
         self.program("samebits_gemm_survey", "--out", folder, *words)
         shapes = [json.loads(line) for line in (folder / "survey.jsonl").open()]
         return json.loads((folder / "record.json").read_text()), [s for s in shapes if s["phase"] != "walks" and s.get("supported", True)]
 
     def write(self, name, what, versions, figures, **more):
-        record = {"what": what, **environment(gpu_name(), "", self.options.commit), **more, "figures": figures}
+        record = {"what": what, **environment(gpu("name"), "", self.options.commit), **more, "figures": figures}
         record["versions"] |= versions
         text = json.dumps(record, indent=1) + "\n"
         (self.options.out / name).write_text(text)
