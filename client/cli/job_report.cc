@@ -193,7 +193,7 @@ std::string HumanWorker(const v1::Worker& worker, const Layout& layout) {
   if (worker.emulates_gemms()) absl::StrAppend(&out, "    emulates matrix products\n");
   for (const v1::Device& device : worker.devices()) {
     absl::StrAppend(&out, "    ", device.index(), "  ", DeviceText(device));
-    if (device.multiprocessors() != 0) absl::StrAppend(&out, ", ", device.multiprocessors(), " SMs");
+    if (device.multiprocessors() != 0) absl::StrAppend(&out, ", ", device.multiprocessors(), device.backend() == "rocm" ? " CUs" : " SMs");
     absl::StrAppend(&out, ", ", device.memory_bytes() >> 30, " GiB");
     if (device.clock_megahertz() != 0) absl::StrAppend(&out, ", ", device.clock_megahertz(), " MHz");
     absl::StrAppend(&out, device.ecc() ? ", ECC" : "", "\n");

@@ -62,8 +62,8 @@ class JobCalls:
         names a file of JSON lines (docs/cli.md), whose rows describe their buffers too.
         buffers: made with samebits.buffer, or a dict as in a manifest's row; those that nothing describes are raw, INOUT
         and 1 MiB long.
-        devices: where to run, each on its own: "cpu", "cuda", "cuda/sm_90", "workers/a/devices/0"; none: every device of
-        a worker that runs submitted kernels.
+        devices: where to run, each on its own: "cpu", "cuda", "cuda/sm_90", "rocm", "workers/a/devices/0"; none: every
+        device of a worker that runs submitted kernels.
         distributions: of the inputs (docs/inputs.md); none: uniform, normal, wide, cancelling, special. seed: of them.
         runs: launches of each on each input, to see whether the bits stay.
         priority: -100 to 100, higher goes first. deadline: seconds from now after which the job fails; None: an hour.

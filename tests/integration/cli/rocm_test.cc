@@ -52,7 +52,7 @@ class RocmTest : public ::testing::Test {
 TEST_F(RocmTest, KernelsGoToDevicesThatRunTheirLanguage) {
   WorkerProcess worker(server_.address(), "w");
   EXPECT_THAT(Ask({"fleet"}).out, AllOf(HasSubstr("stand-in of AMD"), HasSubstr("gfx942")));
-  EXPECT_THAT(Ask({"fleet", "w"}).out, AllOf(HasSubstr("304"), HasSubstr("6.3.42134"), HasSubstr("comgr 2.0")));
+  EXPECT_THAT(Ask({"fleet", "w"}).out, AllOf(HasSubstr("304 CUs"), HasSubstr("6.3.42134"), HasSubstr("comgr 2.0")));
   // All devices of a language: AMDGCN on the CPU and ROCm, PTX on the CPU only; where they agree they are one class.
   const Outcome both = Verify({sum_, swapped_});
   EXPECT_EQ(both.exit_code, 0) << both.out << both.err;
