@@ -9,9 +9,10 @@ namespace samebits::workers {
 
 std::vector<std::string> ProfiledLibraries(const std::string& backend) {
   if (backend == "cpu") return {"simulated", "simulated-2"};
-  std::vector<std::string> libraries;
-  if (backend != "cuda") return libraries;
-  for (const char* name : {"cublaslt", "cublas"})
+  std::vector<std::string> names, libraries;
+  if (backend == "cuda") names = {"cublaslt", "cublas"};
+  if (backend == "rocm") names = {"hipblaslt"};
+  for (const std::string& name : names)
     if (HasGemmLibrary(name)) libraries.push_back(name);
   return libraries;
 }

@@ -14,10 +14,10 @@
 
 namespace samebits::workers {
 
-// Libraries that this machine has for devices of a backend ("cpu", "cuda"), without those that profiles do not take.
+// Libraries that this machine has for devices of a backend ("cpu", "cuda", "rocm"), without those that profiles do not take.
 std::vector<std::string> ProfiledLibraries(const std::string& backend);
 
-// As RunUnitTask; `device` is "cpu:..." or "cuda:N". Other errors: those of the study (INVALID_ARGUMENT, UNAVAILABLE where
+// As RunUnitTask; `device` is "cpu:...", "cuda:N" or "rocm:N". Other errors: those of the study (INVALID_ARGUMENT, UNAVAILABLE where
 // the library is not there, FAILED_PRECONDITION where the lease's units are of another library or device, ...).
 absl::StatusOr<worker::v1::ProfileTaskResult> RunProfileTask(const std::string& device,
                                                              const worker::v1::UpdateWorkerSessionResponse::Leased& lease,
