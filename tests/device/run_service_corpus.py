@@ -425,7 +425,7 @@ def main():
                "by_distributions": {name: dict(counts) for name, counts in report.by_set.items()},
                "certified_pairs_by_the_server": results.server_pairs, "contradictions": results.contradictions,
                "launches": results.launches, "runs": options.runs, "distributions": options.distribution,
-               "seeds": options.seeds, "assembler": service.device.get("assembler") or "the driver",
+               "seeds": options.seeds, "assembler": service.device.get("assembler") or ("the driver" if options.device == "cuda" else ""),
                "libraries": {library["name"]: library["version"] for library in service.device.get("libraries", [])},
                "strict_contraction": options.strict_contraction,
                "left_out": left + skipped, "seconds_verifying": round(verified - started, 1),
