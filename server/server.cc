@@ -53,6 +53,7 @@ namespace samebits::server {
 namespace {
 
 constexpr int kMaxConcurrentStreams = 1000;  // per connection
+constexpr size_t kMostLibrarySeries = 200;  // what a worker says of itself must not swell the metrics
 constexpr int kJobThreads = 16;              // for calls about jobs and workers, which wait for the disk together
 constexpr uint32_t kMaxQueuedJobCalls = 4096;
 constexpr absl::Duration kRefusalTime = absl::Milliseconds(200);
@@ -103,7 +104,13 @@ absl::StatusOr<Stores> OpenStores(const ServerConfig& config) {
 void CountDevices(const std::string& description, Levels* levels) {
   worker::v1::CreateWorkerSessionRequest about;
   if (!about.ParseFromString(description)) return;
-  for (const v1::Device& device : about.devices()) ++levels->devices[{device.backend(), device.architecture()}];
+  for (const v1::Device& device : about.devices()) {
+    ++levels->devices[{device.backend(), device.architecture()}];
+    for (const v1::Device::Library& library : device.libraries()) {
+      const std::pair key(library.name(), library.version());
+      if (levels->libraries.size() < kMostLibrarySeries || levels->libraries.contains(key)) ++levels->libraries[key];
+    }
+  }
 }
 
 class ServerImpl : public Server {
@@ -153,6 +160,7 @@ class ServerImpl : public Server {
   const absl::Time start_time_ = absl::Now();
   absl::Mutex mutex_;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> draining_{false};
 };
 
 absl::Status ServerImpl::StartRegistry() {
@@ -245,7 +253,8 @@ absl::Status ServerImpl::StartMetrics() {
   if (config_.metrics_listen.empty()) return absl::OkStatus();
   if (absl::Status status = CheckPortIsFree(config_.metrics_listen, "metrics_listen"); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<MetricsEndpoint>> endpoint = MetricsEndpoint::Start(
-      config_.metrics_listen, metrics_, metrics_.MakeLevels([this] { return ReadLevels(); }), [this] { return Page(); });
+      config_.metrics_listen, metrics_, metrics_.MakeLevels([this] { return ReadLevels(); }), [this] { return Page(); },
+      [this] { return !draining_; });
   if (!endpoint.ok()) return endpoint.status();
   endpoint_ = *std::move(endpoint);
   return absl::OkStatus();
@@ -328,6 +337,7 @@ void ServerImpl::Shutdown() {
   if (grpc_ != nullptr) {
     log_.Line(LogLevel::kInfo, "server stopping")
         .Add("drain_seconds", absl::ToDoubleSeconds(config_.drain_timeout));
+    draining_ = true;
     if (grpc_->GetHealthCheckService() != nullptr) grpc_->GetHealthCheckService()->SetServingStatus(false);
     Drain();
   }

@@ -67,7 +67,7 @@ usage error; 4 server failure.)";
 
 inline constexpr char kVerifyHelp[] =
     R"(Examples:
-  samebits verify a.ptx b.ptx --buffer 0=f32:393216:in --buffer 1=f32:96:out
+  samebits verify a.ptx b.ptx --grid 96 --arg x=ptr --arg o=ptr --buffer 0=f32:393216:in --buffer 1=f32:96:out
   samebits verify --manifest kernels.jsonl sum/0 sum/1 --device cuda --distribution wide
 
 Runs every launch on the same inputs on workers (samebits-worker) and says which wrote the same bytes, whether each

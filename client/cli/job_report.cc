@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "client/cli/terminal.h"
+#include "proto/convert/device.h"
 #include "samebits/v1/fleet_service.pb.h"
 #include "samebits/v1/operations.pb.h"
 #include "samebits/v1/verification.pb.h"
@@ -41,13 +42,6 @@ std::string DeviceText(const v1::Device& device) {
   if (!device.driver_version().empty()) absl::StrAppend(&text, ", driver ", OneLine(device.driver_version()));
   if (!device.assembler().empty()) absl::StrAppend(&text, ", assembled by ", OneLine(device.assembler()));
   return text + ")";
-}
-
-// "driver 580.159.04, cublaslt 13.1.0"; empty where the device has none.
-std::string LibrariesText(const v1::Device& device) {
-  return absl::StrJoin(device.libraries(), ", ", [](std::string* out, const v1::Device::Library& library) {
-    absl::StrAppend(out, OneLine(library.name()), " ", OneLine(library.version()));
-  });
 }
 
 std::string TimeText(const google::protobuf::Timestamp& time) {
@@ -197,7 +191,7 @@ std::string HumanWorker(const v1::Worker& worker, const Layout& layout) {
     absl::StrAppend(&out, ", ", device.memory_bytes() >> 30, " GiB");
     if (device.clock_megahertz() != 0) absl::StrAppend(&out, ", ", device.clock_megahertz(), " MHz");
     absl::StrAppend(&out, device.ecc() ? ", ECC" : "", "\n");
-    if (!device.libraries().empty()) absl::StrAppend(&out, "       ", layout.style.Dim(LibrariesText(device)), "\n");
+    if (!device.libraries().empty()) absl::StrAppend(&out, "       ", layout.style.Dim(OneLine(proto::LibrariesText(device))), "\n");
   }
   return out;
 }

@@ -66,7 +66,9 @@ class LevelsCollectable : public prometheus::Collectable {
         Family("samebits_workers", "Workers, by state; draining ones are counted there too.", "state",
                {{"online", levels.workers_online}, {"offline", levels.workers_offline},
                 {"draining", levels.workers_draining}}),
-        Devices(levels),
+        ByPair("samebits_devices", "Devices of online workers.", "backend", "architecture", levels.devices),
+        ByPair("samebits_device_libraries", "Devices of online workers that have a library, by its version.", "library",
+               "version", levels.libraries),
         Expiry(levels.certificate_expiry),
     };
   }
@@ -78,11 +80,12 @@ class LevelsCollectable : public prometheus::Collectable {
     family.metric.emplace_back().gauge.value = seconds;
     return family;
   }
-  static prometheus::MetricFamily Devices(const Levels& levels) {
-    prometheus::MetricFamily family{"samebits_devices", "Devices of online workers.", prometheus::MetricType::Gauge, {}};
-    for (const auto& [key, count] : levels.devices) {
+  static prometheus::MetricFamily ByPair(const char* name, const char* help, const char* first, const char* second,
+                                         const std::map<std::pair<std::string, std::string>, uint64_t>& counts) {
+    prometheus::MetricFamily family{name, help, prometheus::MetricType::Gauge, {}};
+    for (const auto& [key, count] : counts) {
       prometheus::ClientMetric& metric = family.metric.emplace_back();
-      metric.label = {{"backend", key.first}, {"architecture", key.second}};
+      metric.label = {{first, key.first}, {second, key.second}};
       metric.gauge.value = static_cast<double>(count);
     }
     return family;

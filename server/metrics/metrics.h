@@ -54,6 +54,8 @@ struct Levels {
   int64_t certificate_expiry = 0;  // seconds since the epoch; 0: no TLS
   uint64_t workers_online = 0, workers_offline = 0, workers_draining = 0;
   std::map<std::pair<std::string, std::string>, uint64_t> devices;  // of online workers, by backend and architecture
+  // Devices of online workers by library and version, as far as they are not too many.
+  std::map<std::pair<std::string, std::string>, uint64_t> libraries;
 };
 
 // Thread-safe.
@@ -113,14 +115,15 @@ class Metrics {
   prometheus::Counter* contradictions_;
 };
 
-// Serves /metrics for Prometheus and / for people until it goes.
+// Serves /metrics for Prometheus, /healthz for probes and / for people until it goes.
 class MetricsEndpoint {
  public:
   // `listen`: host:port, port 0 for any free one. UNAVAILABLE where the port is taken. `status_page` returns HTML; it is
-  // called on a thread of the endpoint.
+  // called on a thread of the endpoint. `serving`: whether /healthz answers 200; 503 else.
   static absl::StatusOr<std::unique_ptr<MetricsEndpoint>> Start(const std::string& listen, const Metrics& metrics,
                                                                 std::shared_ptr<prometheus::Collectable> levels,
-                                                                std::function<std::string()> status_page);
+                                                                std::function<std::string()> status_page,
+                                                                std::function<bool()> serving);
   virtual ~MetricsEndpoint() = default;
   virtual std::string address() const = 0;
 };

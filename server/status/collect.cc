@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "proto/convert/device.h"
 #include "samebits/v1/arch_profile_service.pb.h"
 #include "samebits/worker/v1/worker_sessions.pb.h"
 #include "server/registry/digest.h"
@@ -28,12 +28,6 @@ const char* StateName(const storage::JobRecord& job) {
   return "";
 }
 
-std::string LibrariesText(const v1::Device& device) {
-  return absl::StrJoin(device.libraries(), ", ", [](std::string* out, const v1::Device::Library& library) {
-    absl::StrAppend(out, library.name(), " ", library.version());
-  });
-}
-
 StatusData::Worker DescribeWorker(const storage::WorkerRecord& record, bool online, absl::Time now) {
   StatusData::Worker worker{record.id, online, record.draining, false, now - record.last_seen, {}};
   worker::v1::CreateWorkerSessionRequest about;
@@ -42,7 +36,7 @@ StatusData::Worker DescribeWorker(const storage::WorkerRecord& record, bool onli
   for (const v1::Device& device : about.devices())
     if (worker.devices.size() < kDevicesShown)
       worker.devices.push_back({device.index(), device.name(), device.backend(), device.architecture(),
-                                LibrariesText(device), device.assembler()});
+                                proto::LibrariesText(device), device.assembler()});
   return worker;
 }
 
