@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Submit kernels that go wrong to a server with a worker: each must get a clear result, and the worker must serve on.
 
-    run_bad_kernels.py [--device cuda|cpu] [--bin DIR] [--launch-seconds S] [--out DIR] [--commit C]
+    run_bad_kernels.py [--device cuda|cpu] [--bin DIR] [--launch-seconds S] [--ptxas FILE] [--out DIR] [--commit C]
 
 Each bad kernel is verified together with a good one: the good one must write the same bytes every time, and the bad one
 must end in an error of the kind that docs/jobs.md names, or the call must be refused. After all of them the worker must
 still be there and run a job. Programs for a machine that cannot build them: run_service.py --pack. With --out writes
-DIR/bad-kernels-record.json. Exit status 1 if something is not as it should be.
+DIR/bad-kernels-record.json. With --ptxas the worker assembles with it. Exit status 1 if something is not as it should be.
 """
 import argparse
 import dataclasses
@@ -95,6 +95,7 @@ def parse():
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
     parser.add_argument("--launch-seconds", type=float, default=5)
+    parser.add_argument("--ptxas", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--commit", default="")
     return parser.parse_args()
@@ -121,7 +122,7 @@ def main():
     begin, wrong, told = time.monotonic(), [], {}
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
-        service = Service(options.bin, scratch, options.device, ["--launch-seconds", str(options.launch_seconds)])
+        service = Service(options.bin, scratch, options.device, ["--launch-seconds", str(options.launch_seconds), *(["--ptxas", str(options.ptxas)] if options.ptxas else [])])
         try:
             first, said = verify(service, scratch, [("good", text())], options.device)
             if not first or first[0].get("error"):
@@ -154,7 +155,7 @@ def main():
         import record
         options.out.mkdir(parents=True, exist_ok=True)
         name = f"{service.device['name']} ({service.device['architecture']})"
-        figures = {"bad kernels": len(told), "not as they should be": len(wrong), "seconds": round(time.monotonic() - begin, 1)}
+        figures = {"assembler": service.device.get("assembler", ""), "bad kernels": len(told), "not as they should be": len(wrong), "seconds": round(time.monotonic() - begin, 1)}
         (options.out / "bad-kernels-record.json").write_text(json.dumps(
             {"what": "kernels that go wrong, through server and worker, each beside a good one",
              **record.environment(name, service.device["driver_version"], options.commit), "figures": figures, "answers": told},
