@@ -15,7 +15,7 @@ using storage::sqlite::Finding;
 
 std::string Contents(const CheckReport& report) {
   std::string text = absl::StrCat(report.kernels, " kernels, ", report.signatures, " signatures, ", report.jobs, " jobs, ",
-                                  report.reproducers, " reproducers, schema ", report.schema_version);
+                                  report.reproducers, " reproducers, ", report.profiles, " profiles, schema ", report.schema_version);
   if (report.schema_version != report.latest_version)
     absl::StrAppend(&text, " (the next server migrates it to ", report.latest_version, ")");
   return text;
@@ -37,6 +37,7 @@ std::string JsonReport(const std::string& path, const CheckReport& report) {
                                 {"tasks", report.tasks},
                                 {"reproducers", report.reproducers},
                                 {"workers", report.workers},
+                                {"profiles", report.profiles},
                                 {"findings", nlohmann::json::array()}};
   for (const Finding& finding : report.findings)
     out["findings"].push_back({{"check", finding.check}, {"count", finding.count}, {"what", finding.what},

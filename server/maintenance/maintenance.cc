@@ -96,11 +96,16 @@ std::string CheckWorker(std::string_view description) {
   return Parse(description, &about) ? "" : "not a description";
 }
 
+std::string CheckProfile(std::string_view description) {
+  v1::ArchProfile profile;
+  return Parse(description, &profile) ? "" : "not a description";
+}
+
 }  // namespace
 
 absl::StatusOr<CheckReport> CheckDatabase(const std::string& path) {
   return storage::sqlite::CheckDatabase(path, {CheckText, CheckKernel, CheckSignature, CheckJob, CheckResult,
-                                               CheckReproducer, CheckWorker});
+                                               CheckReproducer, CheckWorker, CheckText, CheckProfile});
 }
 
 absl::StatusOr<CheckReport> BackUp(const std::string& path, const std::string& copy) {

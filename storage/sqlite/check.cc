@@ -19,6 +19,7 @@ constexpr int kMostDamage = 100;  // lines that SQLite reports
 constexpr char kRestore[] = "stop the server and restore a backup (samebits restore FILE --replace)";
 constexpr char kDeleteJob[] = "delete or cancel the job (samebits jobs ID --delete, --cancel), or restore a backup";
 constexpr char kRegister[] = "delete the kernel (DeleteKernel) and register its text again, or restore a backup";
+constexpr char kImport[] = "delete the profile and import its text again, or restore a backup";
 constexpr char kReport[] = "restore a backup, and report it: the program broke a rule of its own";
 
 // A rule about rows: the query yields a text for each row that breaks it.
@@ -117,6 +118,14 @@ constexpr Rule kRules[] = {
     {2, "reproducers-name", "reproducers without a name", kReport, "SELECT sequence FROM reproducers WHERE id = ''"},
 };
 
+constexpr int kSinceProfiles = 4;  // schema version
+
+Digest DigestOf(std::string_view bytes) {
+  Digest digest{};
+  std::copy_n(bytes.begin(), std::min(bytes.size(), digest.size()), digest.begin());
+  return digest;
+}
+
 std::string Hex(std::string_view bytes) {
   return absl::BytesToHexString({bytes.data(), bytes.size()});
 }
@@ -137,7 +146,7 @@ class Checker {
       if (absl::Status status = (this->*step)(); !status.ok()) return status;
       if (!report_.findings.empty()) return std::move(report_);  // what is built on it means nothing
     }
-    for (const auto step : {&Checker::Rows, &Checker::Kernels, &Checker::Jobs, &Checker::Sizes})
+    for (const auto step : {&Checker::Rows, &Checker::Kernels, &Checker::Jobs, &Checker::Profiles, &Checker::Sizes})
       if (absl::Status status = (this->*step)(); !status.ok()) return status;
     return std::move(report_);
   }
@@ -230,12 +239,9 @@ class Checker {
   absl::Status Kernels() {
     absl::Status status = Each(
         "SELECT digest, description, text FROM kernels JOIN kernel_texts ON kernel = digest", [&](const Statement& row) {
-          Digest digest{};
-          const std::string_view bytes = row.Blob(0);
-          std::copy_n(bytes.begin(), std::min(bytes.size(), digest.size()), digest.begin());
-          const std::string name = Hex(bytes);
-          Content(content_.text, "kernels-digest", "kernels whose text has another digest", kRegister, name, digest,
-                  row.Blob(2));
+          const std::string name = Hex(row.Blob(0));
+          Content(content_.text, "kernels-digest", "kernels whose text has another digest", kRegister, name,
+                  DigestOf(row.Blob(0)), row.Blob(2));
           Content(content_.kernel, "kernels-description", "kernels whose description cannot be read", kRegister, name,
                   row.Blob(1));
         });
@@ -270,11 +276,24 @@ class Checker {
     });
   }
 
+  absl::Status Profiles() {
+    if (report_.schema_version < kSinceProfiles) return absl::OkStatus();
+    return Each("SELECT digest, description, text FROM arch_profiles", [&](const Statement& row) {
+      const std::string name = Hex(row.Blob(0));
+      Content(content_.profile_text, "profiles-digest", "arch profiles whose text has another digest", kImport, name,
+              DigestOf(row.Blob(0)), row.Blob(2));
+      Content(content_.profile, "profiles-description", "arch profiles whose description cannot be read", kImport,
+              name, row.Blob(1));
+    });
+  }
+
   absl::Status Sizes() {
     const std::pair<const char*, uint64_t*> counts[] = {
         {"kernels", &report_.kernels}, {"signatures", &report_.signatures},   {"jobs", &report_.jobs},
-        {"tasks", &report_.tasks},     {"reproducers", &report_.reproducers}, {"workers", &report_.workers}};
+        {"tasks", &report_.tasks},     {"reproducers", &report_.reproducers}, {"workers", &report_.workers},
+        {"arch_profiles", &report_.profiles}};
     for (const auto& [table, count] : counts) {
+      if (report_.schema_version < kSinceProfiles && count == &report_.profiles) continue;
       if (!HasJobs() && count != &report_.kernels && count != &report_.signatures) continue;
       const absl::StatusOr<int64_t> rows = db_.QueryInt(absl::StrCat("SELECT count(*) FROM ", table));
       if (!rows.ok()) return rows.status();

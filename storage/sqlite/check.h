@@ -24,7 +24,7 @@ struct Finding {
 
 struct CheckReport {
   int schema_version = 0, latest_version = 0;  // equal unless a server has yet to migrate the database
-  uint64_t kernels = 0, signatures = 0, jobs = 0, tasks = 0, reproducers = 0, workers = 0;
+  uint64_t kernels = 0, signatures = 0, jobs = 0, tasks = 0, reproducers = 0, workers = 0, profiles = 0;
   std::vector<Finding> findings;  // none: whole
 };
 
@@ -37,6 +37,8 @@ struct ContentChecks {
   std::function<std::string(std::string_view kind, std::string_view result)> result;  // of a job that succeeded
   std::function<std::string(std::string_view body)> reproducer;
   std::function<std::string(std::string_view description)> worker;
+  std::function<std::string(const Digest& digest, std::string_view text)> profile_text;
+  std::function<std::string(std::string_view description)> profile;
 };
 
 // Reads one state of the database, beside a server that may use it, and changes nothing. Errors are those of a file that

@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 
 class MaintenanceTest : public ::testing::Test {
  protected:
-  // With a registered pair, signatures, and an ended and a waiting job.
+  // With a registered pair, signatures, an arch profile, and an ended and a waiting job.
   void Fill(const ServerProcess& server) {
     const auto ask = [&](std::vector<std::string> words) {
       words.insert(words.end(), {"--server", server.address()});
@@ -32,6 +32,7 @@ class MaintenanceTest : public ::testing::Test {
     for (const std::string& path : {sum_, swapped_})
       names_.push_back(Json::parse(ask({"register", path, "--format", "json"}))["name"]);
     ask({"compare", names_[0], names_[1], "--block", "32"});
+    ask({"profile", "import", profile_});
     WorkerProcess worker(server.address(), "w");
     const std::vector<std::string> verify = {"verify", sum_, swapped_, "--block", "32", "--grid", "2", "--arg", "x=ptr:x",
                                              "--arg", "o=ptr:o", "--arg", "s=1.5", "--buffer", "x=f32:64:in", "--buffer",
@@ -55,6 +56,8 @@ class MaintenanceTest : public ::testing::Test {
 
   const Folder data_, files_;
   const std::string sum_ = files_.Write("sum.ptx", Added()), swapped_ = files_.Write("swapped.ptx", AddedSwapped());
+  const std::string profile_ = files_.Write("p", "samebits-profile/1\ndevice made up\narch 90 132\nlibrary simulated\nversion 1\n"
+                                                "driver none\nworkspace 33554432\n");
   const std::string backup_ = files_.path() + "/backup.db", database_ = data_.path() + "/samebits.db";
   std::vector<std::string> names_;
 };
@@ -91,6 +94,7 @@ TEST_F(MaintenanceTest, BackupBesideAServerRestoreAfterItsDeath) {
   const Outcome known = RunSamebits({"compare", names_[0], names_[1], "--block", "32", "--server", server.address()});
   EXPECT_EQ(known.exit_code, 0) << known.err;
   EXPECT_THAT(RunSamebits({"jobs", "--open", "--server", server.address()}).out, HasSubstr("QUEUED"));
+  EXPECT_THAT(RunSamebits({"profile", "list", "--server", server.address()}).out, HasSubstr("made up"));
   EXPECT_EQ(server.Stop(), 0);
 }
 
@@ -108,6 +112,8 @@ TEST_F(MaintenanceTest, FindingsNameTheirRemedyAndStopARestore) {
       {"jobs-request", "UPDATE job_bodies SET spec = x'ffff'"},
       {"jobs-result", "UPDATE job_bodies SET result = x''"},
       {"workers-description", "UPDATE workers SET description = x'ffff'"},
+      {"profiles-digest", "UPDATE arch_profiles SET text = CAST(replace(text, '90', '80') AS BLOB)"},
+      {"profiles-description", "UPDATE arch_profiles SET description = x'ffff'"},
       {"leases-counter", "UPDATE counters SET value = 0 WHERE name = 'lease_token'"},
   };
   for (const auto& [check, sql] : cases) {

@@ -143,10 +143,13 @@ TEST_F(CheckTest, AsksTheOwnerOfTheBytes) {
       }},
       {.kernel = one("about")},   {.signature = wrong_if("body")}, {.job = wrong_if("spec")},
       {.result = wrong_if("result")}, {.reproducer = one("case")}, {.worker = one("worker")},
+      {.profile_text = [](const Digest& digest, std::string_view text) { return digest == Sha256(text) ? "seen" : ""; }},
+      {.profile = one("a profile")},
   };
   const char* names[] = {"kernels-digest", "kernels-description", "signatures-body", "jobs-request",
-                         "jobs-result",    "reproducers-body",    "workers-description"};
-  const uint64_t counts[] = {1, 2, 2, 5, 1, 1, 1};
+                         "jobs-result",    "reproducers-body",    "workers-description",
+                         "profiles-digest",      "profiles-description"};
+  const uint64_t counts[] = {1, 2, 2, 5, 1, 1, 1, 1, 1};
   for (size_t i = 0; i < std::size(checks); ++i) {
     const auto report = CheckDatabase(path_, checks[i]);
     ASSERT_TRUE(report.ok()) << report.status();

@@ -14,6 +14,7 @@
 #include "storage/sqlite/sqlite_fleet_store.h"
 #include "storage/sqlite/sqlite_job_store.h"
 #include "storage/sqlite/sqlite_kernel_store.h"
+#include "storage/sqlite/sqlite_profile_store.h"
 
 namespace samebits::storage {
 
@@ -35,11 +36,13 @@ class SampleDatabase : public testing::Test {
     ASSERT_TRUE(database.ok()) << database.status();
     kernels_ = *MakeSqliteKernelStore(*database);
     jobs_ = MakeSqliteJobStore(*database);
+    profiles_ = MakeSqliteProfileStore(*database);
     fleet_ = MakeSqliteFleetStore(*std::move(database));
   }
   void Close() {
     kernels_.reset();
     jobs_.reset();
+    profiles_.reset();
     fleet_.reset();
   }
 
@@ -75,6 +78,7 @@ class SampleDatabase : public testing::Test {
     AddKernel("text a");
     AddKernel("text b");
     ASSERT_TRUE(fleet_->OpenSession("w", "worker", At(0)).ok());
+    ASSERT_TRUE(profiles_->PutProfile({Sha256("profile"), At(0), "a profile"}, "profile").ok());
     AddJob("done", {"one"});
     ASSERT_TRUE(jobs_->CompleteTask(Key(Take("one")), "result").ok());
     ASSERT_TRUE(*jobs_->FinishJob("done", {JobState::kSucceeded, At(2), 0, "", "result", {{"r", "done", At(2), "case"}}}));
@@ -93,6 +97,7 @@ class SampleDatabase : public testing::Test {
   std::string path_;
   std::unique_ptr<KernelStore> kernels_;
   std::unique_ptr<JobStore> jobs_;
+  std::unique_ptr<ProfileStore> profiles_;
   std::unique_ptr<FleetStore> fleet_;
 };
 
