@@ -6,6 +6,7 @@ from samebits.connection import Connection
 from samebits.errors import Code, SamebitsError
 from samebits.gemm_calls import GemmCalls
 from samebits.job_calls import JobCalls
+from samebits.launches import check_options
 from samebits.local import Batch
 from samebits.results import (
     Comparison, Partition, Progress, ProgressFn, Signature, build_partition, comparison_from, signature_from)
@@ -69,17 +70,17 @@ class Client(JobCalls, GemmCalls):
     def compute_signature(self, kernel: launch_pb2.KernelLaunch, **options: bool) -> Signature:
         """Signature of a launch. Options: ignore_signed_zero, strict_contraction."""
         request = kernel_service_pb2.ComputeKernelSignatureRequest(
-            kernel=kernel, options=launch_pb2.CheckOptions(**options))
+            kernel=kernel, options=check_options(**options))
         return signature_from(self._connection.call(self._stub.ComputeKernelSignature, request))
 
     def compare(self, a: launch_pb2.KernelLaunch, b: launch_pb2.KernelLaunch, **options: bool) -> Comparison:
         """Do the two launches return the same bits?"""
-        request = kernel_service_pb2.CompareKernelsRequest(a=a, b=b, options=launch_pb2.CheckOptions(**options))
+        request = kernel_service_pb2.CompareKernelsRequest(a=a, b=b, options=check_options(**options))
         return comparison_from(self._connection.call(self._stub.CompareKernels, request).comparison)
 
     def explain(self, a: launch_pb2.KernelLaunch, b: launch_pb2.KernelLaunch, **options: bool) -> Comparison:
         """As compare, with the difference where there is one."""
-        request = kernel_service_pb2.ExplainDifferenceRequest(a=a, b=b, options=launch_pb2.CheckOptions(**options))
+        request = kernel_service_pb2.ExplainDifferenceRequest(a=a, b=b, options=check_options(**options))
         return comparison_from(self._connection.call(self._stub.ExplainDifference, request).comparison)
 
     def partition(
@@ -96,7 +97,7 @@ class Client(JobCalls, GemmCalls):
         each as it comes. Not retried.
         """
         config = kernel_service_pb2.PartitionConfig(
-            reference_id=reference_id, options=launch_pb2.CheckOptions(**options))
+            reference_id=reference_id, options=check_options(**options))
         batch, failures = Batch(items, reference_id), []
 
         def requests():

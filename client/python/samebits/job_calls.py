@@ -7,14 +7,18 @@ from typing import Iterable, Iterator, List, Mapping, Optional, Tuple, Union
 from samebits.connection import Connection
 from samebits.gemm_questions import full_name
 from samebits.jobs import Job
-from samebits.launches import BufferSpecs, buffer_specs
+from samebits.launches import BufferSpecs, buffer_specs, check_options, launch_pairs
 from samebits.manifest import read_manifest
-from samebits.v1 import (
-    fleet_service_pb2, launch_pb2, operations_pb2, verification_pb2)
+from samebits.v1 import fleet_service_pb2, launch_pb2, operations_pb2, verification_pb2
 from samebits.verification import Verification
 
 Path = Union[str, "os.PathLike[str]"]
 Launches = Union[Mapping[str, launch_pb2.KernelLaunch], Iterable[Tuple[str, launch_pb2.KernelLaunch]]]
+Names = Union[str, Iterable[str]]  # one or several
+
+
+def _names(names: Names) -> List[str]:
+    return [names] if isinstance(names, str) else list(names)
 
 
 def new_request_id() -> str:
@@ -23,7 +27,7 @@ def new_request_id() -> str:
 
 def verify_request(
     launches: Optional[Launches] = None, *, manifest: Optional[Path] = None, buffers: BufferSpecs = (),
-    devices: Iterable[str] = (), distributions: Iterable[str] = (), runs: int = 2, seed: str = "", priority: int = 0,
+    devices: Names = (), distributions: Names = (), runs: int = 2, seed: str = "", priority: int = 0,
     deadline: Optional[float] = None, request_id: Optional[str] = None, **options: bool,
 ) -> verification_pb2.VerifyKernelsRequest:
     """The message of Client.verify."""
@@ -35,11 +39,10 @@ def verify_request(
         launches = read.launches
         named = {spec.name for spec in specs}
         specs += [spec for spec in read.buffers if spec.name not in named]
-    pairs = launches.items() if isinstance(launches, Mapping) else launches
     request = verification_pb2.VerifyKernelsRequest(
-        launches=[verification_pb2.VerifyLaunch(id=launch_id, kernel=kernel) for launch_id, kernel in pairs],
-        buffers=specs, seed=seed, distributions=distributions, runs=runs, devices=devices,
-        options=launch_pb2.CheckOptions(**options), priority=priority, request_id=request_id or new_request_id())
+        launches=[verification_pb2.VerifyLaunch(id=launch_id, kernel=kernel) for launch_id, kernel in launch_pairs(launches)],
+        buffers=specs, seed=seed, distributions=_names(distributions), runs=runs, devices=_names(devices),
+        options=check_options(**options), priority=priority, request_id=request_id or new_request_id())
     if deadline is not None:
         request.timeout.FromNanoseconds(int(deadline * 1e9))
     return request
@@ -52,7 +55,7 @@ class JobCalls:
 
     def verify(
         self, launches: Optional[Launches] = None, *, manifest: Optional[Path] = None, buffers: BufferSpecs = (),
-        devices: Union[str, Iterable[str]] = (), distributions: Iterable[str] = (), runs: int = 2, seed: str = "",
+        devices: Names = (), distributions: Names = (), runs: int = 2, seed: str = "",
         priority: int = 0, deadline: Optional[float] = None, request_id: Optional[str] = None, **options: bool,
     ) -> "Job[Verification]":
         """Has workers run launches on the same inputs, and compares the bytes that they write with one another and with
@@ -71,7 +74,7 @@ class JobCalls:
         Options: ignore_signed_zero, strict_contraction.
         """
         request = verify_request(
-            launches, manifest=manifest, buffers=buffers, devices=[devices] if isinstance(devices, str) else devices,
+            launches, manifest=manifest, buffers=buffers, devices=devices,
             distributions=distributions, runs=runs, seed=seed, priority=priority, deadline=deadline,
             request_id=request_id, **options)
         stub = self._connection.stub("KernelService", "kernel_service")

@@ -1,7 +1,7 @@
 """Messages that describe launches."""
 
 import struct
-from typing import Any, Iterable, List, Mapping, Optional, Sequence, Union
+from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from samebits.errors import Code, make_error
 from samebits.v1 import launch_pb2, verification_pb2
@@ -94,10 +94,33 @@ def buffer(name: str, type: str, elements: int, *, role: str = "inout", unit: bo
         name=name, type=type, elements=int(elements), role=roles.Value(role.upper()), unit=unit, low=low, high=high)
 
 
+def check_options(**options: bool) -> launch_pb2.CheckOptions:
+    """What counts as equal: ignore_signed_zero, strict_contraction."""
+    known = launch_pb2.CheckOptions.DESCRIPTOR.fields_by_name
+    for name in options:
+        if name not in known:
+            raise TypeError(f"there is no option {name!r}; options are {', '.join(sorted(known))}")
+    return launch_pb2.CheckOptions(**options)
+
+
+def launch_pairs(launches: Any) -> List[Tuple[str, launch_pb2.KernelLaunch]]:
+    """Pairs (id, launch) from a dict or an iterable of pairs."""
+    if isinstance(launches, Mapping):
+        launches = launches.items()
+    pairs = [launches] if isinstance(launches, launch_pb2.KernelLaunch) else list(launches)
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], launch_pb2.KernelLaunch):
+            raise TypeError("launches are a dict {id: launch}, or pairs (id, launch), made with samebits.launch")
+    return pairs
+
+
 def buffer_specs(buffers: BufferSpecs, place: str = "buffers") -> List[verification_pb2.BufferSpec]:
     """From messages, or from a dict as in a manifest's row: {"x": {"dtype": "f32", "elements": 96, "role": "in"}}."""
     if not isinstance(buffers, Mapping):
-        return list(buffers)
+        made = list(buffers)
+        if not all(isinstance(spec, verification_pb2.BufferSpec) for spec in made):
+            raise TypeError("buffers are made with samebits.buffer(name, type, elements, role=...), or a dict")
+        return made
     specs = []
     for name, given in buffers.items():
         try:

@@ -10,6 +10,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, NoReturn, Optio
 
 from samebits.errors import Code, NativeLibraryError, SamebitsError, ServerNeededError, error_from_status, make_error
 from samebits.gemm_questions import GemmQuestions
+from samebits.launches import check_options
 from samebits.results import (
     Comparison, Partition, Progress, ProgressFn, Signature, build_partition, comparison_from, signature_from)
 from samebits.v1 import arch_profile_pb2, arch_profile_service_pb2, kernel_pb2, kernel_service_pb2, launch_pb2, signature_pb2
@@ -116,17 +117,17 @@ class Local(GemmQuestions):
         return kernel_pb2.Kernel.FromString(_call("DescribeKernel", request.SerializeToString()))
 
     def compute_signature(self, kernel: launch_pb2.KernelLaunch, **options: bool) -> Signature:
-        request = kernel_service_pb2.ComputeKernelSignatureRequest(kernel=kernel, options=launch_pb2.CheckOptions(**options))
+        request = kernel_service_pb2.ComputeKernelSignatureRequest(kernel=kernel, options=check_options(**options))
         answer = _call("ComputeKernelSignature", request.SerializeToString())
         return signature_from(signature_pb2.KernelSignature.FromString(answer))
 
     def compare(self, a: launch_pb2.KernelLaunch, b: launch_pb2.KernelLaunch, **options: bool) -> Comparison:
-        request = kernel_service_pb2.CompareKernelsRequest(a=a, b=b, options=launch_pb2.CheckOptions(**options))
+        request = kernel_service_pb2.CompareKernelsRequest(a=a, b=b, options=check_options(**options))
         answer = _call("CompareKernels", request.SerializeToString())
         return comparison_from(kernel_service_pb2.CompareKernelsResponse.FromString(answer).comparison)
 
     def explain(self, a: launch_pb2.KernelLaunch, b: launch_pb2.KernelLaunch, **options: bool) -> Comparison:
-        request = kernel_service_pb2.ExplainDifferenceRequest(a=a, b=b, options=launch_pb2.CheckOptions(**options))
+        request = kernel_service_pb2.ExplainDifferenceRequest(a=a, b=b, options=check_options(**options))
         answer = _call("ExplainDifference", request.SerializeToString())
         return comparison_from(kernel_service_pb2.ExplainDifferenceResponse.FromString(answer).comparison)
 

@@ -48,7 +48,7 @@ def test_verify_compares_bytes(client):
     assert outcomes["sum"].digests == outcomes["swapped"].digests != outcomes["product"].digests
     assert list(outcomes["sum"].digests) == ["uniform", "wide"] and outcomes["sum"].stable
     assert answer.signatures["sum"].digest == client.compute_signature(launch(ADD)).digest
-    equal = client.verify([("a", launch(ADD)), ("b", launch(SWAPPED))], buffers=BUFFERS).result(timeout=60)
+    equal = client.verify([("a", launch(ADD)), ("b", launch(SWAPPED))], buffers=BUFFERS, distributions="wide").result(timeout=60)
     assert equal.same_bytes is True
     assert "CONSISTENT" in str(answer) and "bytes 2: product" in str(answer)
 
@@ -129,6 +129,13 @@ def test_bad_requests_are_errors(client, monkeypatch, tmp_path):
     assert failure.value.reason == "NO_DEVICE" and "samebits-worker" in failure.value.remedy
     with pytest.raises(samebits.LaunchError):
         client.verify({"sum": launch(ADD)}, distributions=["nosuch"])
+    for launches in ([launch(ADD)], launch(ADD), {"sum": ADD}):
+        with pytest.raises(TypeError, match="launches are a dict"):
+            client.verify(launches)
+    with pytest.raises(TypeError, match="samebits.buffer"):
+        client.verify({"sum": launch(ADD)}, buffers=[("x", "f32", 1)])
+    with pytest.raises(TypeError, match="no option 'strict'; options are ignore_signed_zero, strict_contraction"):
+        client.verify({"sum": launch(ADD)}, strict=True)
     with pytest.raises(ValueError, match="either"):
         client.verify()
     with pytest.raises(ValueError, match="role"):

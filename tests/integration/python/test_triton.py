@@ -14,6 +14,8 @@ from triton.backends.compiler import GPUTarget
 TARGET = GPUTarget("cuda", 90, 32)
 SUM_CONFIGS = [triton.Config({"B": b}, num_warps=w) for b in (128, 512) for w in (1, 4)]
 
+stops_at_ptx = pytest.mark.skipif(triton.__version__ not in binding.TESTED, reason="each is compiled by itself with this Triton")
+
 
 def sum_args(n=4096):
     return dict(x=Buffer("fp32"), o=Buffer("fp32"), n=n)
@@ -181,7 +183,7 @@ def test_a_server_that_answers_with_errors_proves_nothing(server_address):
     assert report.checked_by == "client" and kept == SUM_CONFIGS[:1] and "no entry" in report.rows[1].reason
 
 
-@pytest.mark.skipif(triton.__version__ not in binding.TESTED, reason="each is compiled by itself with this Triton")
+@stops_at_ptx
 def test_kept_are_in_the_cache_of_triton_as_it_would_make_them(tmp_path, monkeypatch):
     """Numbers of stages make no difference to this kernel, so one text serves all three; Triton finds the rest done."""
     configs = [triton.Config({"B": 128}, num_warps=w, num_stages=s) for w, s in ((1, 1), (1, 2), (1, 3), (4, 3))]
@@ -203,6 +205,7 @@ def test_kept_are_in_the_cache_of_triton_as_it_would_make_them(tmp_path, monkeyp
     assert len(stored(tmp_path / "kept")) == 3 and stored(tmp_path / "kept") == stored(tmp_path / "plain")
 
 
+@stops_at_ptx
 @pytest.mark.parametrize("kernel, named, kept", [
     (kernels.row_sum, sum_args(), 1), (kernels.scaled, dict(x=Buffer("fp32"), o=Buffer("fp32"), scale=1.5, n=1000), 4)])
 @pytest.mark.parametrize("reference", ["first", "largest"])
@@ -218,6 +221,7 @@ def test_drafts_drop_but_never_keep(tmp_path, monkeypatch, kernel, named, kept, 
     assert len(list((tmp_path / "triton").rglob("*.cubin"))) == kept  # as it will run, not the draft
 
 
+@stops_at_ptx
 def test_a_draft_alone_keeps_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(drafts, "_BULKY", 0)
