@@ -8,7 +8,11 @@
 #include <optional>
 #include <vector>
 
+#include "core/canonical/exact_product.h"
 #include "core/expr/operation.h"
+#include "core/expr/soft_format.h"
+#include "core/softfloat/convert.h"
+#include "core/softfloat/format.h"
 
 namespace samebits::canonical {
 
@@ -442,24 +446,16 @@ bool Builder::BuildAdd(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) 
     return true;
   }
   if (Less(*b, *a)) std::swap(*a, *b);
-  // Whether adding a zero of the sign leaves the value as it is.
-  auto adds_minus_zero = [&](const Scalar& v) {
-    const uint8_t facts = FactsOf(v.node, width);
-    return (facts & CanonicalNanOf(attr.to)) != 0 && (!ftz || (facts & expr::kArithmeticFtz) != 0);
-  };
-  auto adds_zero = [&](const Scalar& v) {
-    return adds_minus_zero(v) && (options_.ignore_signed_zero || (FactsOf(v.node, width) & expr::kNeverMinusZero) != 0);
-  };
   if (exact_mode) {
     for (int turn = 0; turn < 2; ++turn, std::swap(a, b)) {
       uint64_t value;
       if (!nodes_.IsConst(b->node, &value)) continue;
-      if (value == SignBit(width) && adds_minus_zero(*a)) {
+      if (value == SignBit(width) && AddsMinusZero(attr, *a)) {
         Hit(Rewrite::kAddMinusZero);
         *out = *a;
         return true;
       }
-      if (value == 0 && adds_zero(*a)) {
+      if (value == 0 && AddsZero(attr, *a)) {
         Hit(Rewrite::kAddZero);
         *out = *a;
         return true;
@@ -467,8 +463,9 @@ bool Builder::BuildAdd(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) 
     }
     if (width == 32) {
       for (int turn = 0; turn < 2; ++turn, std::swap(a, b)) {
-        if (nodes_[b->node].fn != Fn::kEx2) continue;
-        if (!adds_zero(*a) || !exp_terms_.Vanishes(*b, *a)) continue;
+        const Fn fn = nodes_[b->node].fn;
+        if (fn != Fn::kEx2 && fn != Fn::kIsa && fn != Fn::kFMul) continue;
+        if (!AddsZero(attr, *a) || !exp_terms_.Vanishes(*b, *a)) continue;
         Hit(Rewrite::kMaskedExp);
         *out = *a;
         return true;
@@ -524,6 +521,11 @@ bool Builder::BuildMul(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) 
       return true;
     }
   }
+  // Fused or not, a sum takes in the same product.
+  if ((attr.flags & Attr::kContract) != 0 && plain && attr.to == Format::kF32 && IsExactProduct(nodes_, a->node, b->node, ftz)) {
+    Hit(Rewrite::kFmaExactProduct);
+    attr.flags &= ~Attr::kContract;
+  }
   bool flip = false;
   if (plain && symmetric) {
     const bool fa = StripSign(a, attr.to), fb = StripSign(b, attr.to);
@@ -569,6 +571,32 @@ bool Builder::BuildMul(Attr attr, int width, Scalar* a, Scalar* b, Scalar* out) 
   return Plain(Fn::kFNeg, negated.Encode(), width, nodes_[product.node].facts & kNanFacts, &product, 1, out);
 }
 
+// Whether a fused multiply-add of these operands, rounded to nearest, is the sum of the rounded product.
+bool Builder::RoundsOnce(const Attr& attr, const Scalar* c) const {
+  if (attr.to != Format::kF32) return false;
+  const bool ftz = (attr.flags & Attr::kFtz) != 0;
+  if (IsExactProduct(nodes_, c[0].node, c[1].node, ftz)) return true;
+  return !ftz && (IsHiddenScaling(nodes_, c[0].node, c[2].node) || IsHiddenScaling(nodes_, c[1].node, c[2].node));
+}
+
+// Whether a sum rounded to nearest in this format leaves the value as it is where it adds -0, and where it adds +0.
+bool Builder::AddsMinusZero(const Attr& attr, const Scalar& value) const {
+  const uint8_t facts = FactsOf(value.node, expr::FormatBits(attr.to));
+  return (facts & CanonicalNanOf(attr.to)) != 0 && ((attr.flags & Attr::kFtz) == 0 || (facts & expr::kArithmeticFtz) != 0);
+}
+
+bool Builder::AddsZero(const Attr& attr, const Scalar& value) const {
+  return AddsMinusZero(attr, value) && (options_.ignore_signed_zero ||
+                                        (FactsOf(value.node, expr::FormatBits(attr.to)) & expr::kNeverMinusZero) != 0);
+}
+
+// Whether the product of a fused multiply-add is a factor times a softmax's masked term that vanishes in the addend.
+bool Builder::VanishesIn(const Attr& attr, const Scalar* c) {
+  if (!AddsZero(attr, c[2])) return false;
+  return (exp_terms_.IsFactor(c[0]) && exp_terms_.Vanishes(c[1], c[2])) ||
+         (exp_terms_.IsFactor(c[1]) && exp_terms_.Vanishes(c[0], c[2]));
+}
+
 bool Builder::BuildFma(Attr attr, int width, Scalar* c, Scalar* out) {
   for (int i = 0; i < 3; ++i) SettleScalar(&c[i]);
   const bool ftz = (attr.flags & Attr::kFtz) != 0;
@@ -606,6 +634,22 @@ bool Builder::BuildFma(Attr attr, int width, Scalar* c, Scalar* out) {
       }
       return BuildAdd(attr, width, &factor, &c[2], out);
     }
+  }
+  if (attr.to == Format::kF32 && plain && attr.round == Round::kRn && !flip && VanishesIn(attr, c)) {
+    Hit(Rewrite::kMaskedExp);
+    *out = c[2];
+    return true;
+  }
+  const bool minus_zero = nodes_.IsConst(c[2].node, &value) && value == SignBit(width);
+  if (plain && attr.round == Round::kRn && (minus_zero || RoundsOnce(attr, c))) {
+    Hit(minus_zero ? Rewrite::kFmaMinusZero : Rewrite::kFmaExactProduct);
+    if (flip) {
+      const Scalar inner = c[0];
+      if (!BuildSignFlip(width, inner, &c[0])) return false;
+    }
+    Scalar terms[2] = {Scalar(), c[2]};
+    if (minus_zero) return BuildMul(attr, width, &c[0], &c[1], out);
+    return BuildMul(attr, width, &c[0], &c[1], &terms[0]) && Dispatch(Fn::kFAdd, attr.Encode(), width, terms, 2, out);
   }
   const uint8_t f0 = FactsOf(c[0].node, width), f1 = FactsOf(c[1].node, width), f2 = FactsOf(c[2].node, width);
   uint8_t facts = CanonicalNanOf(attr.to) | (ftz ? expr::kArithmeticFtz : 0);
@@ -1050,6 +1094,20 @@ bool Builder::Build(Fn fn, uint64_t attr, int width, const Scalar* children, int
   return options_.rewrites_enabled ? Dispatch(fn, attr, width, c, count, out) : BuildUnrewritten(fn, attr, width, c, count, out);
 }
 
+namespace {
+
+// A finite constant in another float format, where that holds it exactly, so that no rounding takes part.
+std::optional<uint64_t> FoldConversion(const Attr& attr, uint64_t value) {
+  if (attr.flags != 0 || attr.to == attr.from || InfinityOf(attr.to) == 0 || InfinityOf(attr.from) == 0) return std::nullopt;
+  if ((value & ~SignBit(expr::FormatBits(attr.from))) >= InfinityOf(attr.from)) return std::nullopt;
+  const softfloat::Format &from = *expr::SoftFormat(attr.from), &to = *expr::SoftFormat(attr.to);
+  const uint64_t converted = softfloat::ConvertFloat(to, from, value, softfloat::Rounding::kRn);
+  if (softfloat::ConvertFloat(from, to, converted, softfloat::Rounding::kRn) != value) return std::nullopt;
+  return converted;
+}
+
+}  // namespace
+
 bool Builder::Dispatch(Fn fn, uint64_t attr_word, int width, Scalar* c, int count, Scalar* out) {
   const Attr attr = Attr::Decode(attr_word);
   if (IsFloatArithmetic(fn) && (fn != Fn::kFConvert || MakesNanCanonical(attr))) {
@@ -1102,6 +1160,13 @@ bool Builder::Dispatch(Fn fn, uint64_t attr_word, int width, Scalar* c, int coun
       break;
     }
     case Fn::kFConvert:
+      if (uint64_t value; nodes_.IsConst(c[0].node, &value)) {
+        if (const auto converted = FoldConversion(attr, value)) {
+          Hit(Rewrite::kFoldConvert);
+          SetConst(*converted, width, out);
+          return true;
+        }
+      }
       facts = FactsOf(c[0].node, expr::FormatBits(attr.from)) & expr::kNonNegative;
       if (facts) facts |= expr::kNeverMinusZero;
       if (!KeepsNanPattern(attr)) facts |= CanonicalNanOf(attr.to);
@@ -1115,6 +1180,11 @@ bool Builder::Dispatch(Fn fn, uint64_t attr_word, int width, Scalar* c, int coun
     case Fn::kFDiv: case Fn::kFRcp: case Fn::kFSqrt: case Fn::kFRsqrt: case Fn::kLg2: case Fn::kSin: case Fn::kCos:
     case Fn::kTanh:
       facts = CanonicalNanOf(attr.to);
+      break;
+    case Fn::kIsa:
+      if (count != 2 || !exp_terms_.IsScaling(attr_word, width)) break;
+      facts = FactsOf(c[0].node, width) & expr::kNonNegative;
+      facts |= facts ? expr::kNeverMinusZero | expr::kCanonicalNan : expr::kCanonicalNan;
       break;
     default: break;
   }

@@ -49,6 +49,10 @@ class Builder {
   bool BuildAdd(expr::Attr attr, int width, Scalar* a, Scalar* b, Scalar* out);
   bool BuildMul(expr::Attr attr, int width, Scalar* a, Scalar* b, Scalar* out);
   bool BuildFma(expr::Attr attr, int width, Scalar* c, Scalar* out);
+  bool RoundsOnce(const expr::Attr& attr, const Scalar* c) const;
+  bool AddsMinusZero(const expr::Attr& attr, const Scalar& value) const;
+  bool AddsZero(const expr::Attr& attr, const Scalar& value) const;
+  bool VanishesIn(const expr::Attr& attr, const Scalar* c);
   bool BuildMultiset(expr::Fn fn, uint64_t attr, int width, const Scalar& a, const Scalar& b, Scalar* out);
   bool BuildCompare(expr::Fn fn, expr::Attr attr, Scalar* c, Scalar* out);
   bool BuildSelect(int width, Scalar* c, Scalar* out);

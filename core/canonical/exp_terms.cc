@@ -29,24 +29,51 @@ bool ExpTerms::IsMinusInfinity(const Scalar& s) const {
   return nodes_.IsConst(s.node, &value) && value == kMinusInfinity;
 }
 
+bool ExpTerms::IsFinite(const Scalar& s) const {
+  uint64_t bits;
+  return nodes_.IsConst(s.node, &bits) && std::isfinite(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+}
+
+bool ExpTerms::IsFactor(const Scalar& s) const {
+  uint64_t bits;
+  if (!nodes_.IsConst(s.node, &bits)) return false;
+  const float value = std::bit_cast<float>(static_cast<uint32_t>(bits));
+  return value > 0 && std::isnormal(value);
+}
+
+// A finite constant, or one of two.
+bool ExpTerms::IsFiniteChoice(const Scalar& s) const {
+  if (nodes_[s.node].fn != Fn::kSelect) return IsFinite(s);
+  return nodes_[s.node].width == 32 && IsFinite(nodes_.ChildScalar(s, 1)) && IsFinite(nodes_.ChildScalar(s, 2));
+}
+
+bool ExpTerms::IsScaling(uint64_t attr, int width) const {
+  const expr::IsaOperation* operation = width == 32 ? nodes_.isa(attr) : nullptr;
+  return operation != nullptr && operation->spelling == "v_ldexp_f32";
+}
+
+bool ExpTerms::IsScaling(expr::NodeId id) const {
+  const expr::Node& n = nodes_[id];
+  return n.fn == Fn::kIsa && n.children == 2 && IsScaling(n.attr, n.width);
+}
+
 bool ExpTerms::Match(const Scalar& term, Parts* out) const {
-  const expr::Node& exp = nodes_[term.node];
+  const Scalar power = IsScaling(term.node) ? nodes_.ChildScalar(term, 0) : term;
+  const expr::Node& exp = nodes_[power.node];
   if (exp.fn != Fn::kEx2 || exp.width != 32) return false;
-  Scalar difference = nodes_.ChildScalar(term, 0);
+  Scalar difference = nodes_.ChildScalar(power, 0);
+  if (const expr::Node& moved = nodes_[difference.node]; moved.fn == Fn::kFAdd && IsPlain(moved.attr)) {
+    const Scalar a = nodes_.ChildScalar(difference, 0), b = nodes_.ChildScalar(difference, 1);
+    if (IsFiniteChoice(a)) difference = b;
+    else if (IsFiniteChoice(b)) difference = a;
+  }
   const expr::Node& scaled = nodes_[difference.node];
   if (scaled.fn == Fn::kFMul || scaled.fn == Fn::kFFma) {
     if (!IsPlain(scaled.attr)) return false;
-    auto finite = [this](const Scalar& s, float* value) {
-      uint64_t bits;
-      if (!nodes_.IsConst(s.node, &bits)) return false;
-      *value = std::bit_cast<float>(static_cast<uint32_t>(bits));
-      return std::isfinite(*value);
-    };
-    float value;
-    if (scaled.fn == Fn::kFFma && !finite(nodes_.ChildScalar(difference, 2), &value)) return false;
+    if (scaled.fn == Fn::kFFma && !IsFiniteChoice(nodes_.ChildScalar(difference, 2))) return false;
     const Scalar a = nodes_.ChildScalar(difference, 0), b = nodes_.ChildScalar(difference, 1);
-    if (finite(a, &value) && value > 0 && std::isnormal(value)) difference = b;
-    else if (finite(b, &value) && value > 0 && std::isnormal(value)) difference = a;
+    if (IsFactor(a)) difference = b;
+    else if (IsFactor(b)) difference = a;
     else return false;
   }
   const expr::Node& sub = nodes_[difference.node];
@@ -117,7 +144,7 @@ bool ExpTerms::PoisonedBy(const Scalar& max, const Scalar& value) {
     stack.pop_back();
     const expr::Node& n = nodes_[s.node];
     Parts parts;
-    if (n.fn == Fn::kEx2) {
+    if (n.fn == Fn::kEx2 || n.fn == Fn::kIsa) {
       if (Match(s, &parts) && expr::Same(parts.max, max) && (IsMinusInfinity(parts.x) || IsMember(parts.x, max))) return true;
     } else if ((n.fn == Fn::kFAdd || n.fn == Fn::kFMul || n.fn == Fn::kFFma) && IsPlain(n.attr)) {
       for (int i = 0; i < n.children; ++i) stack.push_back(nodes_.ChildScalar(s, i));
@@ -127,8 +154,14 @@ bool ExpTerms::PoisonedBy(const Scalar& max, const Scalar& value) {
 }
 
 bool ExpTerms::Vanishes(const Scalar& term, const Scalar& sum) {
+  Scalar bare = term;
+  if (const expr::Node& n = nodes_[term.node]; n.fn == Fn::kFMul && IsPlain(n.attr)) {
+    const Scalar a = nodes_.ChildScalar(term, 0), b = nodes_.ChildScalar(term, 1);
+    if (IsFactor(a)) bare = b;
+    else if (IsFactor(b)) bare = a;
+  }
   Parts parts;
-  return Match(term, &parts) && IsMinusInfinity(parts.x) && PoisonedBy(parts.max, sum);
+  return Match(bare, &parts) && IsMinusInfinity(parts.x) && PoisonedBy(parts.max, sum);
 }
 
 }  // namespace samebits::canonical

@@ -20,6 +20,9 @@ namespace samebits::canonical {
   X(kFmaSign, "fma(-a, -b, c) -> fma(a, b, c), and one sign moves to the first factor")                        \
   X(kFmaOne, "fma(a, 1, c) -> a + c")                                                                          \
   X(kFmaZeroProduct, "fma(+0, +0, c) -> c + (+0)")                                                             \
+  X(kFmaMinusZero, "fma(a, b, -0) -> a * b")                                                                  \
+  X(kFmaExactProduct, "fma(a, b, c) -> a * b + c where the product never rounds, or c hides how (exact_product.h)") \
+  X(kFoldConvert, "conversion of a constant that the other format holds -> its value")                         \
   X(kFmaSquare, "fma(x, x, +0) -> x * x")                                                                      \
   X(kNegArithmetic, "arithmetic(neg x) -> arithmetic(signflip x)")                                             \
   X(kDoubleFlip, "signflip(signflip x) -> x")                                                                  \

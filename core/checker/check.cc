@@ -12,7 +12,7 @@ namespace samebits::checker {
 
 namespace {
 
-constexpr int kSignatureVersion = 4;
+constexpr int kSignatureVersion = 5;
 
 double ThreadMicros() { return absl::ToDoubleMicroseconds(ThreadCpuTime()); }
 

@@ -19,20 +19,26 @@ namespace {
 namespace sf = softfloat;
 
 constexpr const char* kDistributionNames[] = {"uniform", "normal", "scales", "unit", "integers",
-                                              "sparse", "wide", "cancelling", "subnormals", "special"};
+                                              "sparse", "wide", "cancelling", "subnormals", "special",
+                                              "varied", "vanishing", "zeros", "absorbing"};
 static_assert(std::size(kDistributionNames) == kDistributions);
 
 struct Type {
   const char* name;
   uint32_t bytes;
   const sf::Format* format;  // null: not a float
-  int scales[2], wide[2];    // least and greatest exponent
+  // Least and greatest exponents of distributions; `large` is that of kAbsorbing's rare elements, `lost` of the others.
+  int scales[2], wide[2], vanishing[2], large, lost[2];
 };
+constexpr int kVariedExponents[2] = {-8, 1};
 constexpr Type kTypes[] = {
-    {"f32", 4, &sf::kF32, {-12, 11}, {-148, 20}}, {"f16", 2, &sf::kF16, {-6, 5}, {-24, 8}},
-    {"bf16", 2, &sf::kBf16, {-12, 11}, {-132, 20}}, {"e4m3", 1, &sf::kE4m3, {-4, 3}, {-9, 7}},
-    {"e5m2", 1, &sf::kE5m2, {-6, 5}, {-16, 10}}, {"f64", 8, &sf::kF64, {-12, 11}, {-1074, 60}},
-    {"i32", 4, nullptr, {}, {}}, {"i8", 1, nullptr, {}, {}}, {"raw", 4, nullptr, {}, {}}};
+    {"f32", 4, &sf::kF32, {-12, 11}, {-148, 20}, {-76, -62}, 24, {-2, 2}},
+    {"f16", 2, &sf::kF16, {-6, 5}, {-24, 8}, {-13, -6}, 15, {-11, -7}},
+    {"bf16", 2, &sf::kBf16, {-12, 11}, {-132, 20}, {-76, -62}, 24, {-2, 2}},
+    {"e4m3", 1, &sf::kE4m3, {-4, 3}, {-9, 7}, {-5, -2}, 7, {-9, -6}},
+    {"e5m2", 1, &sf::kE5m2, {-6, 5}, {-16, 10}, {-8, -6}, 14, {-12, -8}},
+    {"f64", 8, &sf::kF64, {-12, 11}, {-1074, 60}, {-540, -510}, 53, {-2, 2}},
+    {"i32", 4, nullptr, {}, {}, {}, 0, {}}, {"i8", 1, nullptr, {}, {}, {}, 0, {}}, {"raw", 4, nullptr, {}, {}, {}, 0, {}}};
 static_assert(std::size(kTypes) == kDataTypes);
 
 const Type& TypeOf(DataType type) { return kTypes[static_cast<int>(type)]; }
@@ -68,6 +74,15 @@ double Real(uint64_t word, const Type& type, Distribution distribution, bool uni
       return Power(word, u, type.wide);
     case Distribution::kCancelling:
       return 3.0 + u / 16.0;
+    case Distribution::kVaried:
+      return Power(word, u, kVariedExponents);
+    case Distribution::kVanishing:
+      return Power(word, u, type.vanishing);
+    case Distribution::kZeros:
+      return v < 1.0 / 1024 ? 0.0 : -0.0;
+    case Distribution::kAbsorbing:
+      if (v < 1.0 / 256) return std::ldexp((word & 1) != 0 ? -1.0 : 1.0, type.large);
+      return Power(word, u, type.lost);
     case Distribution::kSubnormals:
     case Distribution::kSpecial:
       return 2.0 * u - 1.0;  // where the pattern is not given by Pattern

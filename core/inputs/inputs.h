@@ -16,9 +16,10 @@ namespace samebits::inputs {
 
 // Numbers and names are fixed: the number is part of a buffer's key.
 enum class Distribution : uint8_t {
-  kUniform, kNormal, kScales, kUnit, kIntegers, kSparse, kWide, kCancelling, kSubnormals, kSpecial,
+  kUniform, kNormal, kScales, kUnit, kIntegers, kSparse, kWide, kCancelling, kSubnormals, kSpecial, kVaried, kVanishing,
+  kZeros, kAbsorbing,
 };
-inline constexpr int kDistributions = 10;
+inline constexpr int kDistributions = 14;
 std::string_view DistributionName(Distribution distribution);  // "uniform"
 std::optional<Distribution> ParseDistribution(std::string_view name);
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """AMDGCN kernels: the checker against the direct interpreter.
 
-    amdgcn.py [--manifest M] [--binary B] [--only GROUP ...] [--draws 0,1,...] [--every N] [--seconds S] [--no-map] [--jobs N] [--out FILE]
+    amdgcn.py [--manifest M] [--binary B] [--only GROUP ...] [--draws 0,1,...] [--every N] [--seconds S] [--no-map]
+              [--distinct] [--jobs N] [--out FILE] [--summary FILE]
     amdgcn.py --score FILE ...        the score of what --out of earlier runs kept
 
-For each kernel of an unpacked AMDGCN corpus (tests/corpus/build_amdgcn.py) and each draw of tests/device/inputs.py: the
-output bytes of the interpreter, the output bytes of the checker's map (approximate functions take the same stand-ins in
-both), and the signature. Prints
+For each kernel of an unpacked AMDGCN corpus (tests/corpus/build_amdgcn.py) and each draw (numbers of docs/inputs.md,
+seeded with the group's name): the output bytes of the interpreter, the output bytes of the checker's map (approximate
+functions take the same stand-ins in both), and the signature. --distinct takes one kernel for each signature of a group.
+Prints
 - kernels whose map's bytes are not the interpreter's (none may be),
 - pairs of one group with one signature and different bytes (unsound; none may be),
 - classes by signature over classes by bytes (over-split), and what is UNKNOWN, by reason.
@@ -30,6 +32,9 @@ import numpy_or_skip  # noqa: F401
 
 import differential
 
+# Eight that tell the most orders apart: they round everywhere, vary, cancel, vanish, and hold zeros of both signs.
+DRAWS = [0, 1, 3, 5, 6, 10, 11, 12]
+FIRST = ("attention", "gemm")  # families that take long
 QUICK = ("row_sum_once_700", "row_mean_vector_f32", "column_sum_f32", "row_argmax_f32", "row_sum_i32", "row_dot_f16", "running_sum_f32",
          "rotary_f32", "quantize_int8", "matmul_tail_f16", "matvec_bf16", "transposed_copy_f32", "cross_entropy_f32")
 
@@ -69,9 +74,20 @@ def examine(binary, manifest, row, folder, options):
     return answer
 
 
+def distinct(options, rows):
+    """The first row of each group for each signature."""
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        found = pool.map(lambda row: ask(options.binary, options.manifest, row, ["--signatures"]), rows)
+        first = {}
+        for row, answer in zip(rows, found):
+            if answer.get("status") == "OK":
+                first.setdefault((row["group"], answer["signature"]), row)
+    return list(first.values())
+
+
 def score(answers):
-    """(report lines, unsound pairs, wrong maps)."""
-    lines, unsound, wrong = [], [], []
+    """(report lines, figures, unsound pairs, wrong maps)."""
+    lines, figures, unsound, wrong = [], {}, [], []
     status = collections.Counter(a["status"] for a in answers)
     compared = [a for a in answers if a.get("bytes") and a.get("map") and None not in a["map"]]
     wrong = [a["id"] for a in compared if a["bytes"] != a["map"]]
@@ -101,6 +117,8 @@ def score(answers):
                     unsound.append((b["id"], a["id"]))
     lines.append(f"pairs within groups: {pairs}, unsound {len(unsound)}; classes {by_signature} by signature, {by_bytes} by bytes"
                  + (f", over-split {by_signature / by_bytes:.3f}" if by_bytes else ""))
+    figures.update(kernels=len(answers), **status, maps=len(compared), exact_maps=len(exact), wrong_maps=len(wrong), pairs=pairs,
+                   unsound=len(unsound), by_signature=by_signature, by_bytes=by_bytes, split=split)
     if split:
         lines.append("split: " + ", ".join(split))
     for reason, n in collections.Counter((a["status"], a["reason"][:110]) for a in answers if a["status"] != "OK").most_common():
@@ -110,8 +128,9 @@ def score(answers):
             lines.append(f"{n:5d} {what}: {reason}")
     times = sorted(a["microseconds"] for a in answers if a["status"] == "OK")
     if times:
+        figures["median_milliseconds"] = round(times[len(times) // 2] / 1000, 2)
         lines.append(f"check: median {times[len(times) // 2] / 1000:.2f} ms, 90 % {times[len(times) * 9 // 10] / 1000:.1f} ms, most {times[-1] / 1000:.0f} ms")
-    return lines, unsound, wrong
+    return lines, figures, unsound, wrong
 
 
 def main():
@@ -120,23 +139,28 @@ def main():
     parser.add_argument("--manifest", type=pathlib.Path, default=build / "corpus" / "amdgcn" / "amdgcn.jsonl")
     parser.add_argument("--binary", type=pathlib.Path, default=build / "differential" / "differential_evaluator")
     parser.add_argument("--only", nargs="*")
-    parser.add_argument("--draws", type=lambda t: [int(d) for d in t.split(",")], default=differential.DRAWS)
+    parser.add_argument("--draws", type=lambda t: [int(d) for d in t.split(",")], default=DRAWS)
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=60.0, help="for one kernel's interpretation, and for its map")
     parser.add_argument("--total-seconds", type=float, default=1e9, help="stop starting kernels after this long")
     parser.add_argument("--no-map", action="store_true", help="signatures and interpreter only")
     parser.add_argument("--only-signatures", action="store_true")
+    parser.add_argument("--distinct", action="store_true", help="one kernel for each signature of a group")
     parser.add_argument("--quick", action="store_true", help="a few seconds: small kernels of several families, one draw")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--summary", type=pathlib.Path, help="where to write the figures, as JSON")
     parser.add_argument("--score", type=pathlib.Path, nargs="*")
     options = parser.parse_args()
     if options.score:
-        return report([json.loads(line) for path in options.score for line in open(path, encoding="utf-8")])
+        return report([json.loads(line) for path in options.score for line in open(path, encoding="utf-8")], options.summary)
     if options.quick:
         options.only, options.draws = QUICK, [6]
     rows = [json.loads(line) for line in open(options.manifest) if line.strip()]
     rows = [r for r in rows if not options.only or r["group"] in options.only][::options.every]
+    rows.sort(key=lambda r: FIRST.index(r["family"]) if r["family"] in FIRST else len(FIRST))
+    if options.distinct:
+        rows = distinct(options, rows)
     begin, answers = time.monotonic(), []
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         inputs = differential.Inputs(scratch, options.draws)
@@ -156,13 +180,15 @@ def main():
                 if options.out:
                     with open(options.out, "a", encoding="utf-8") as out:
                         out.write(json.dumps(answer) + "\n")
-    return report(answers)
+    return report(answers, options.summary)
 
 
-def report(answers):
+def report(answers, summary=None):
     """Prints the score; the exit status."""
-    lines, unsound, wrong = score(answers)
+    lines, figures, unsound, wrong = score(answers)
     print("\n".join(lines))
+    if summary:
+        summary.write_text(json.dumps(figures) + "\n", encoding="utf-8")
     for pair in unsound[:20]:
         print("unsound", *pair)
     for name in wrong[:40]:

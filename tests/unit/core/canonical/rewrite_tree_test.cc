@@ -12,6 +12,7 @@ constexpr uint64_t kOne = 0x3f800000, kMinusZero = 0x80000000;
 constexpr uint64_t kFtz = Attr::kFtz, kSat = Attr::kSat, kSigned = Attr::kSigned, kNan = Attr::kNanFlag;
 
 const Tree x = X(0, 32), y = X(1, 32), z = X(2, 32), hx = X(0, 16), hy = X(1, 16), bx = X(0, 8), by = X(1, 8), dx = X(0, 64), dy = X(1, 64);
+const Tree two = C(0x40000000, 32), small = C(0x3a800000, 32);  // 2^-10
 const Tree zero = C(0, 32), minus_zero = C(kMinusZero, 32), one = C(kOne, 32);
 
 Tree Add(Tree a, Tree b, uint64_t flags = 0, Round round = Round::kRn) {
@@ -30,10 +31,11 @@ Tree Max(Tree a, Tree b, uint64_t flags = 0) { return F(Fn::kFMax, kF, {a, b}, R
 Tree Ex2(Tree a) { return F(Fn::kEx2, kF, {a}, Round::kNone, Attr::kApprox); }
 Tree Less(Tree a, Tree b) { return Comparison(Fn::kFCompare, Compare::kLt, kF, a, b); }
 Tree Widened(Tree half) { return Convert(Fn::kFConvert, kF, kB, half); }
+Tree Half(Tree half) { return Convert(Fn::kFConvert, kF, kH, half); }
 // A step of sm_90's unit on f16 (symexec/exec_matrix.cc): rule 0, f32 result, 25 fraction bits, group 16.
-Tree Step(Tree acc, std::vector<Tree> a, std::vector<Tree> b) {
-  const uint64_t unit = uint64_t{25} << 8 | uint64_t{static_cast<uint16_t>(-133)} << 16 | static_cast<uint64_t>(kH) << 32 |
-                        static_cast<uint64_t>(kH) << 40 | uint64_t{16} << 48;
+Tree Step(Tree acc, std::vector<Tree> a, std::vector<Tree> b, Format f = kH) {
+  const uint64_t unit = uint64_t{25} << 8 | uint64_t{static_cast<uint16_t>(-133)} << 16 | static_cast<uint64_t>(f) << 32 |
+                        static_cast<uint64_t>(f) << 40 | uint64_t{16} << 48;
   return {Fn::kMatrixStep, unit, 32, {acc, {Fn::kVector, 16, 0, a}, {Fn::kVector, 16, 0, b}}};
 }
 // A step of s8 by s8, or u8 by u8.
@@ -50,6 +52,12 @@ Tree Op(Fn fn, Tree a, Tree b, uint64_t flags = 0) {
 // A term of a softmax over a maximum, for the scale log2(e).
 Tree Term(Tree v, Tree max) { return Ex2(Mul(Add(v, Flip(max)), C(0x3fb8aa3b, 32))); }
 const Tree infinity = C(0xff800000, 32);  // minus
+// The same as AMD's compiler writes it: far below, the exponent is moved by 64 and back.
+constexpr uint64_t kLdexp = 901;  // v_ldexp_f32
+Tree MovedTerm(Tree v, Tree max, Tree by = C(0x42800000, 32)) {
+  const Tree scaled = Mul(Add(v, Flip(max)), C(0x3fb8aa3b, 32)), low = Less(scaled, C(0xc2fc0000, 32));
+  return {Fn::kIsa, kLdexp, 32, {Ex2(Add(scaled, Select(low, by, zero))), Select(low, C(0xffffffc0, 32), zero)}};
+}
 // The larger of two, or a NaN, as frameworks write it.
 Tree Larger(Tree a, Tree b) {
   return Select(Less(b, a), a, Select(Comparison(Fn::kFCompare, Compare::kNan, kF, a, a), a, b));
@@ -79,6 +87,11 @@ std::vector<Applies> AllThatApply() {
       {Rewrite::kMaskedExp, Add(Term(infinity, Max(x, y)), Add(Term(x, Max(x, y)), Term(y, Max(x, y)))),
        Add(Term(y, Max(x, y)), Term(x, Max(x, y)))},
       {Rewrite::kMaskedExp, Add(Term(infinity, Max(x, y)), Term(infinity, Max(x, y))), Term(infinity, Max(x, y))},
+      {Rewrite::kMaskedExp, Add(MovedTerm(x, Max(x, y)), MovedTerm(infinity, Max(x, y))), MovedTerm(x, Max(x, y))},
+      {Rewrite::kMaskedExp, Add(Mul(two, MovedTerm(infinity, Max(x, y))), MovedTerm(x, Max(x, y))), MovedTerm(x, Max(x, y))},
+      {Rewrite::kMaskedExp, Fma(two, Term(infinity, Max(x, y)), Add(Term(x, Max(x, y)), Term(y, Max(x, y)))),
+       Add(Term(x, Max(x, y)), Term(y, Max(x, y)))},
+      {Rewrite::kMaskedExp, Fma(MovedTerm(infinity, Max(x, y)), two, MovedTerm(infinity, Max(x, y))), MovedTerm(infinity, Max(x, y))},
       {Rewrite::kSelectExtreme, Ex2(Larger(x, y)), Ex2(Larger(y, x))},
       {Rewrite::kSelectExtreme, Ex2(Add(z, Flip(Larger(x, Larger(y, z))))), Ex2(Add(z, Flip(LargerNanFirst(Larger(z, y), x))))},
       {Rewrite::kSelectExtreme, Less(Larger(x, y), z), Less(Max(x, y, kNan), z)},
@@ -116,6 +129,26 @@ std::vector<Applies> AllThatApply() {
       {Rewrite::kFmaZeroProduct, Fma(zero, zero, x), Add(x, zero)},
       {Rewrite::kFmaSquare, Fma(x, x, zero), Mul(x, x)},
       {Rewrite::kFmaSquare, Fma(x, x, zero, kFtz), Mul(x, x, kFtz)},
+      {Rewrite::kFmaMinusZero, Fma(x, y, minus_zero), Mul(x, y)},
+      {Rewrite::kFmaMinusZero, Fma(Flip(x), y, minus_zero, kFtz), Mul(x, Flip(y), kFtz)},
+      {Rewrite::kFmaMinusZero, Fma(x, x, minus_zero), Mul(x, x)},
+      {Rewrite::kFmaMinusZero, F(Fn::kFFma, kH, {hx, hy, C(0x8000, 16)}), F(Fn::kFMul, kH, {hx, hy})},
+      {Rewrite::kFmaExactProduct, Fma(Half(hx), Half(hy), z), Add(Mul(Half(hx), Half(hy)), z)},
+      {Rewrite::kFmaExactProduct, Fma(Flip(Half(hx)), Half(hy), z, kFtz), Add(z, Flip(Mul(Half(hx), Half(hy), kFtz)), kFtz)},
+      {Rewrite::kFmaExactProduct, Fma(Mul(Half(hx), Half(hx)), C(0x40400000, 32), z),
+       Add(Mul(Mul(Half(hx), Half(hx)), C(0x40400000, 32)), z)},
+      {Rewrite::kFmaExactProduct, Fma(Widened(hx), C(0x3e000000, 32), z), Add(Mul(Widened(hx), C(0x3e000000, 32)), z)},
+      {Rewrite::kFmaExactProduct, Fma(zero, two, x), Add(x, zero)},
+      {Rewrite::kFmaExactProduct, Fma(Step(Step(zero, {hx, hy}, {hy, hx}), {hx, hx}, {hy, hy}), C(0x3e800000, 32), z),
+       Add(Mul(C(0x3e800000, 32), Step(Step(zero, {hx, hy}, {hy, hx}), {hx, hx}, {hy, hy})), z)},
+      {Rewrite::kFmaExactProduct, Fma(C(0x40400000, 32), two, x), Add(C(0x40c00000, 32), x)},
+      {Rewrite::kFmaExactProduct, Fma(x, small, one), Add(Mul(x, small), one)},
+      {Rewrite::kFmaExactProduct, Fma(two, Flip(x), C(0xf1000000, 32)), Add(C(0xf1000000, 32), Flip(Mul(x, two)))},
+      {Rewrite::kFmaExactProduct, Add(Mul(Half(hx), Half(hy), Attr::kContract), z, Attr::kContract),
+       Fma(Half(hy), Half(hx), z)},
+      {Rewrite::kFoldConvert, Half(C(0x3c00, 16)), one},
+      {Rewrite::kFoldConvert, Convert(Fn::kFConvert, kH, kF, minus_zero, Round::kRz), C(0x8000, 16)},
+      {Rewrite::kFoldConvert, Widened(C(1, 16)), C(0x10000, 32)},
       {Rewrite::kNegArithmetic, Add(Neg(x), y), Add(Flip(x), y)},
       {Rewrite::kNegArithmetic, Less(Neg(x), y), Less(Flip(x), y)},
       {Rewrite::kNegArithmetic, Mul(Neg(Neg(x)), y), Mul(x, y)},
@@ -185,6 +218,13 @@ std::vector<DoesNotApply> AllThatDoNot() {
       {Rewrite::kMaskedExp, Add(Mul(z, Term(x, Max(x, y))), Term(infinity, Max(x, y)))},  // may be -0
       {Rewrite::kMaskedExp, Add(Term(x, Max(x, y)), Term(C(0xff7fffff, 32), Max(x, y)))},
       {Rewrite::kMaskedExp, Add(Term(x, Max(x, y)), Ex2(Mul(Add(infinity, Flip(Max(x, y))), C(0xbf800000, 32))))},
+      {Rewrite::kMaskedExp, Add(MovedTerm(z, Max(x, y)), MovedTerm(infinity, Max(x, y)))},
+      {Rewrite::kMaskedExp, Add(MovedTerm(x, Max(x, y)), MovedTerm(infinity, Max(x, y), C(0x7f800000, 32)))},  // inf - inf
+      {Rewrite::kMaskedExp, Add(Mul(C(0xc0000000, 32), Term(infinity, Max(x, y))), Mul(x, y))},
+      {Rewrite::kMaskedExp, Fma(C(0xc0000000, 32), Term(infinity, Max(x, y)), Mul(z, z))},
+      {Rewrite::kMaskedExp, Fma(y, Term(infinity, Max(x, y)), Term(x, Max(x, y)))},
+      {Rewrite::kMaskedExp, Fma(two, Term(infinity, Max(x, y)), Term(x, Max(x, z)))},
+      {Rewrite::kMaskedExp, Fma(two, Term(infinity, Max(x, y)), Mul(z, Term(x, Max(x, y))))},  // may be -0
       {Rewrite::kSelectExtreme, Larger(x, y)},
       {Rewrite::kSelectExtreme, Add(z, Larger(x, y))},                          // -0 + -0
       {Rewrite::kSelectExtreme, Fma(Larger(x, y), one, minus_zero)},
@@ -212,9 +252,31 @@ std::vector<DoesNotApply> AllThatDoNot() {
       {Rewrite::kFmaZeroProduct, Fma(zero, y, x)},
       {Rewrite::kFmaZeroProduct, Fma(zero, zero, x, 0, Round::kRm)},
       {Rewrite::kFmaSquare, Fma(x, y, zero)},
-      {Rewrite::kFmaSquare, Fma(x, x, minus_zero)},
       {Rewrite::kFmaSquare, Fma(Flip(x), x, zero)},
       {Rewrite::kFmaSquare, Fma(x, x, zero, 0, Round::kRm)},
+      {Rewrite::kFmaMinusZero, Fma(x, y, zero)},
+      {Rewrite::kFmaMinusZero, Fma(x, y, minus_zero, 0, Round::kRm)},
+      {Rewrite::kFmaMinusZero, Fma(x, y, minus_zero, kSat)},
+      {Rewrite::kFmaExactProduct, Fma(Widened(hx), Widened(hy), z)},  // may vanish, or overflow
+      {Rewrite::kFmaExactProduct, Fma(x, Half(hy), z)},
+      {Rewrite::kFmaExactProduct, Fma(Mul(Half(hx), Half(hx)), C(0x40e00000, 32), z)},  // 25 bits
+      {Rewrite::kFmaExactProduct, Fma(Half(hx), Half(hy), z, 0, Round::kRz)},
+      {Rewrite::kFmaExactProduct, Fma(Half(hx), Half(hy), z, kSat)},
+      {Rewrite::kFmaExactProduct, Fma(Widened(hx), C(0x3e000000, 32), z, kFtz)},  // a subnormal product is flushed
+      {Rewrite::kFmaExactProduct, Fma(C(0x7f800000, 32), zero, x)},
+      {Rewrite::kFmaExactProduct, Fma(x, small, z)},
+      {Rewrite::kFmaExactProduct, Fma(Step(x, {hx, hy}, {hy, hx}), C(0x3e800000, 32), z)},  // a small accumulator
+      {Rewrite::kFmaExactProduct, Fma(Step(zero, {hx, hy}, {hy, hx}), C(0x3ec00000, 32), z)},
+      {Rewrite::kFmaExactProduct, Fma(Step(zero, {hx, hy}, {hy, hx}, kB), C(0x3e800000, 32), z)},
+      {Rewrite::kFmaExactProduct, Fma(x, C(0x40400000, 32), one)},
+      {Rewrite::kFmaExactProduct, Fma(x, small, C(0x00800000, 32))},  // a vanishing product counts
+      {Rewrite::kFmaExactProduct, Fma(x, two, C(0xff000000, 32))},    // an overflow comes back
+      {Rewrite::kFmaExactProduct, Fma(x, small, one, kFtz)},
+      {Rewrite::kFmaExactProduct, Add(Mul(Half(hx), y, Attr::kContract), z, Attr::kContract)},
+      {Rewrite::kFoldConvert, Half(C(0x7e00, 16))},
+      {Rewrite::kFoldConvert, Convert(Fn::kFConvert, kH, kF, C(0x3f800001, 32), Round::kRn)},
+      {Rewrite::kFoldConvert, Convert(Fn::kFConvert, kF, kB, C(1, 16), Round::kNone, kFtz)},
+      {Rewrite::kFoldConvert, Convert(Fn::kFConvert, kF, kF, C(0x3fc00000, 32), Round::kRni)},
       {Rewrite::kNegArithmetic, Add(Neg(x, kF, kFtz), y)},
       {Rewrite::kNegArithmetic, F(Fn::kFAdd, kD, {Neg(dx, kD), dy})},
       {Rewrite::kNegArithmetic, Op(Fn::kIAdd, Neg(x), y)},
@@ -256,7 +318,10 @@ std::vector<DoesNotApply> AllThatDoNot() {
   };
 }
 
-class RewriteTreeTest : public TreeTest {};
+class RewriteTreeTest : public TreeTest {
+ protected:
+  RewriteTreeTest() { nodes.DescribeIsa(kLdexp, {"v_ldexp_f32", {32, 32}}); }
+};
 
 TEST_F(RewriteTreeTest, Applies) {
   std::set<Rewrite> seen;
