@@ -74,7 +74,7 @@ Runs every launch on the same inputs on workers (samebits-worker) and says which
 repeats, and whether that agrees with the static verdicts. A device is a backend (cpu, cuda, rocm), cuda/sm_90 or one device
 (workers/NAME/devices/0). PTX runs on cpu and cuda, AMDGCN on cpu and rocm (which was never executed on an AMD GPU). Buffers: NAME=TYPE:ELEMENTS[:in|:out|:inout][:unit][:LOW..HIGH], NAME being that of --arg
 x=ptr:NAME, else the argument's position; types f32 f16 bf16 e4m3 e5m2 f64 i32 i8 raw. In JSON: "buffers".
-Inputs: uniform normal scales unit integers sparse wide cancelling subnormals special varied vanishing zeros absorbing
+Inputs: uniform normal scales unit integers sparse wide cancelling subnormals special varied vanishing zeros ones
 (docs/inputs.md).
 Exit codes: 0 all launches ran and wrote the same bytes; 1 they differ, do not repeat, or contradict a verdict; 2 usage
 or input error; 3 some launch has no bytes; 4 failure of the server or of all devices.)";

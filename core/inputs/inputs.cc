@@ -20,25 +20,21 @@ namespace sf = softfloat;
 
 constexpr const char* kDistributionNames[] = {"uniform", "normal", "scales", "unit", "integers",
                                               "sparse", "wide", "cancelling", "subnormals", "special",
-                                              "varied", "vanishing", "zeros", "absorbing"};
+                                              "varied", "vanishing", "zeros", "ones"};
 static_assert(std::size(kDistributionNames) == kDistributions);
 
 struct Type {
   const char* name;
   uint32_t bytes;
   const sf::Format* format;  // null: not a float
-  // Least and greatest exponents of distributions; `large` is that of kAbsorbing's rare elements, `lost` of the others.
-  int scales[2], wide[2], vanishing[2], large, lost[2];
+  int scales[2], wide[2], vanishing[2];  // least and greatest exponent
 };
 constexpr int kVariedExponents[2] = {-8, 1};
 constexpr Type kTypes[] = {
-    {"f32", 4, &sf::kF32, {-12, 11}, {-148, 20}, {-76, -62}, 24, {-2, 2}},
-    {"f16", 2, &sf::kF16, {-6, 5}, {-24, 8}, {-13, -6}, 15, {-11, -7}},
-    {"bf16", 2, &sf::kBf16, {-12, 11}, {-132, 20}, {-76, -62}, 24, {-2, 2}},
-    {"e4m3", 1, &sf::kE4m3, {-4, 3}, {-9, 7}, {-5, -2}, 7, {-9, -6}},
-    {"e5m2", 1, &sf::kE5m2, {-6, 5}, {-16, 10}, {-8, -6}, 14, {-12, -8}},
-    {"f64", 8, &sf::kF64, {-12, 11}, {-1074, 60}, {-540, -510}, 53, {-2, 2}},
-    {"i32", 4, nullptr, {}, {}, {}, 0, {}}, {"i8", 1, nullptr, {}, {}, {}, 0, {}}, {"raw", 4, nullptr, {}, {}, {}, 0, {}}};
+    {"f32", 4, &sf::kF32, {-12, 11}, {-148, 20}, {-76, -62}}, {"f16", 2, &sf::kF16, {-6, 5}, {-24, 8}, {-13, -6}},
+    {"bf16", 2, &sf::kBf16, {-12, 11}, {-132, 20}, {-76, -62}}, {"e4m3", 1, &sf::kE4m3, {-4, 3}, {-9, 7}, {-5, -2}},
+    {"e5m2", 1, &sf::kE5m2, {-6, 5}, {-16, 10}, {-8, -6}}, {"f64", 8, &sf::kF64, {-12, 11}, {-1074, 60}, {-540, -510}},
+    {"i32", 4, nullptr, {}, {}, {}}, {"i8", 1, nullptr, {}, {}, {}}, {"raw", 4, nullptr, {}, {}, {}}};
 static_assert(std::size(kTypes) == kDataTypes);
 
 const Type& TypeOf(DataType type) { return kTypes[static_cast<int>(type)]; }
@@ -80,9 +76,8 @@ double Real(uint64_t word, const Type& type, Distribution distribution, bool uni
       return Power(word, u, type.vanishing);
     case Distribution::kZeros:
       return v < 1.0 / 1024 ? 0.0 : -0.0;
-    case Distribution::kAbsorbing:
-      if (v < 1.0 / 256) return std::ldexp((word & 1) != 0 ? -1.0 : 1.0, type.large);
-      return Power(word, u, type.lost);
+    case Distribution::kOnes:
+      return ((word & 1) != 0 ? -1.0 : 1.0) * (1.0 + (2.0 * u - 1.0) / 64.0);
     case Distribution::kSubnormals:
     case Distribution::kSpecial:
       return 2.0 * u - 1.0;  // where the pattern is not given by Pattern

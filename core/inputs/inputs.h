@@ -17,7 +17,7 @@ namespace samebits::inputs {
 // Numbers and names are fixed: the number is part of a buffer's key.
 enum class Distribution : uint8_t {
   kUniform, kNormal, kScales, kUnit, kIntegers, kSparse, kWide, kCancelling, kSubnormals, kSpecial, kVaried, kVanishing,
-  kZeros, kAbsorbing,
+  kZeros, kOnes,
 };
 inline constexpr int kDistributions = 14;
 std::string_view DistributionName(Distribution distribution);  // "uniform"

@@ -2,12 +2,14 @@
 """AMDGCN kernels: the checker against the direct interpreter.
 
     amdgcn.py [--manifest M] [--binary B] [--only GROUP ...] [--draws 0,1,...] [--every N] [--seconds S] [--no-map]
-              [--distinct] [--jobs N] [--out FILE] [--summary FILE]
+              [--distinct] [--witnesses N] [--jobs N] [--out FILE] [--summary FILE]
     amdgcn.py --score FILE ...        the score of what --out of earlier runs kept
 
-For each kernel of an unpacked AMDGCN corpus (tests/corpus/build_amdgcn.py) and each draw (numbers of docs/inputs.md,
-seeded with the group's name): the output bytes of the interpreter, the output bytes of the checker's map (approximate
+For each kernel of an unpacked AMDGCN corpus (tests/corpus/build_amdgcn.py) and each draw (numbers of docs/inputs.md plus
+16 for another seed): the output bytes of the interpreter, the output bytes of the checker's map (approximate
 functions take the same stand-ins in both), and the signature. --distinct takes one kernel for each signature of a group.
+--witnesses looks for further inputs, N seeds of the first six distributions, on which kernels of different signatures but
+equal bytes write different ones.
 Prints
 - kernels whose map's bytes are not the interpreter's (none may be),
 - pairs of one group with one signature and different bytes (unsound; none may be),
@@ -32,8 +34,10 @@ import numpy_or_skip  # noqa: F401
 
 import differential
 
-# Eight that tell the most orders apart: they round everywhere, vary, cancel, vanish, and hold zeros of both signs.
-DRAWS = [0, 1, 3, 5, 6, 10, 11, 12]
+# Uniform, normal, unit, varied, vanishing, ones, and normal and unit once more: eight that tell many orders apart.
+# Classes by bytes are those on the first eight; sparse, wide and zeros (of both signs) look for unsound pairs beside them.
+DRAWS = [0, 1, 3, 10, 11, 13, 17, 19, 5, 6, 12]
+PARTITION = 8
 FIRST = ("attention", "gemm")  # families that take long
 QUICK = ("row_sum_once_700", "row_mean_vector_f32", "column_sum_f32", "row_argmax_f32", "row_sum_i32", "row_dot_f16", "running_sum_f32",
          "rotary_f32", "quantize_int8", "matmul_tail_f16", "matvec_bf16", "transposed_copy_f32", "cross_entropy_f32")
@@ -85,6 +89,45 @@ def distinct(options, rows):
     return list(first.values())
 
 
+def seek_witnesses(options, rows, answers, deadline):
+    """Classes by bytes over all groups when further seeds part what has different signatures, and what stays together."""
+    by_id = {row["id"]: row for row in rows}
+    groups = collections.defaultdict(dict)  # by group and signature the first kernel
+    for a in answers:
+        if a["status"] == "OK" and a.get("bytes"):
+            groups[a["group"]].setdefault(a["signature"], a)
+    classes = []  # of kernels that wrote the same so far, one for each signature
+    for members in groups.values():
+        together = collections.defaultdict(list)
+        for a in members.values():
+            together[tuple(a["bytes"][:PARTITION])].append(a["id"])
+        classes += together.values()
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for seed in range(1, options.witnesses + 1):
+            if time.monotonic() > deadline or all(len(c) == 1 for c in classes):
+                break
+            draws = [differential.SEEDS * (seed + 1) + d % differential.SEEDS for d in options.draws[:PARTITION - 2]]
+            with tempfile.TemporaryDirectory() as scratch:
+                inputs = differential.Inputs(scratch, draws)
+
+                def run(name, inputs=inputs, draws=draws):
+                    folder = inputs.of(by_id[name])
+                    answer = ask(options.binary, options.manifest, by_id[name],
+                                 ["--interpret", "--inputs", str(folder), "--draws", ",".join(map(str, draws))], options.seconds)
+                    return tuple(answer.get("digests", []))
+
+                open_names = [name for c in classes if len(c) > 1 for name in c]
+                found = dict(zip(open_names, pool.map(run, open_names)))
+            parted = []
+            for members in classes:
+                together = collections.defaultdict(list)
+                for name in members:
+                    together[found.get(name)].append(name)
+                parted += together.values()
+            classes = parted
+    return len(classes), [c for c in classes if len(c) > 1]
+
+
 def score(answers):
     """(report lines, figures, unsound pairs, wrong maps)."""
     lines, figures, unsound, wrong = [], {}, [], []
@@ -105,7 +148,7 @@ def score(answers):
     split = []
     for name, members in groups.items():
         signatures = {a["signature"] for a in members}
-        contents = {tuple(a["bytes"]) for a in members}
+        contents = {tuple(a["bytes"][:PARTITION]) for a in members}
         by_signature += len(signatures)
         by_bytes += len(contents)
         if len(signatures) > len(contents):
@@ -149,6 +192,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="a few seconds: small kernels of several families, one draw")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--witnesses", type=int, default=0, metavar="N", help="further seeds for kernels that no draw parts")
     parser.add_argument("--summary", type=pathlib.Path, help="where to write the figures, as JSON")
     parser.add_argument("--score", type=pathlib.Path, nargs="*")
     options = parser.parse_args()
@@ -180,12 +224,17 @@ def main():
                 if options.out:
                     with open(options.out, "a", encoding="utf-8") as out:
                         out.write(json.dumps(answer) + "\n")
-    return report(answers, options.summary)
+    found = seek_witnesses(options, rows, answers, begin + options.total_seconds) if options.witnesses else None
+    return report(answers, options.summary, found)
 
 
-def report(answers, summary=None):
+def report(answers, summary=None, witnesses=None):
     """Prints the score; the exit status."""
     lines, figures, unsound, wrong = score(answers)
+    if witnesses:
+        figures["by_witnesses"], left = witnesses
+        lines.append(f"classes by bytes with further seeds: {witnesses[0]}, over-split {figures['by_signature'] / max(1, witnesses[0]):.3f}")
+        lines += ["never parted: " + " ".join(c) for c in left]
     print("\n".join(lines))
     if summary:
         summary.write_text(json.dumps(figures) + "\n", encoding="utf-8")

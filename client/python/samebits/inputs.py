@@ -10,8 +10,8 @@ import numpy as np
 
 # The position is the number of the distribution.
 DISTRIBUTIONS = ("uniform", "normal", "scales", "unit", "integers", "sparse", "wide", "cancelling", "subnormals", "special",
-                 "varied", "vanishing", "zeros", "absorbing")
-SUBNORMALS, SPECIAL, VARIED, VANISHING, ZEROS, ABSORBING = 8, 9, 10, 11, 12, 13
+                 "varied", "vanishing", "zeros", "ones")
+SUBNORMALS, SPECIAL, VARIED, VANISHING, ZEROS, ONES = 8, 9, 10, 11, 12, 13
 ITEM_BYTES = {"f32": 4, "f16": 2, "bf16": 2, "e4m3": 1, "e5m2": 1, "f64": 8, "i32": 4, "i8": 1, "raw": 4}
 # Bits of exponent and fraction.
 FIELDS = {"f32": (8, 23), "f16": (5, 10), "bf16": (8, 7), "e4m3": (4, 3), "e5m2": (5, 2), "f64": (11, 52)}
@@ -19,9 +19,6 @@ SCALES = {"f32": (-12, 11), "bf16": (-12, 11), "f16": (-6, 5), "e4m3": (-4, 3), 
 WIDE = {"f32": (-148, 20), "bf16": (-132, 20), "f16": (-24, 8), "e4m3": (-9, 7), "e5m2": (-16, 10), "f64": (-1074, 60)}
 VARIED_RANGE = (-8, 1)
 VANISHING_RANGE = {"f32": (-76, -62), "bf16": (-76, -62), "f16": (-13, -6), "e4m3": (-5, -2), "e5m2": (-8, -6), "f64": (-540, -510)}
-# Exponents of "absorbing": of the rare elements, and of those that sums with them lose.
-LARGE = {"f32": 24, "bf16": 24, "f16": 15, "e4m3": 7, "e5m2": 14, "f64": 53}
-LOST = {"f32": (-2, 2), "bf16": (-2, 2), "f16": (-11, -7), "e4m3": (-9, -6), "e5m2": (-12, -8), "f64": (-2, 2)}
 
 
 def _fp8_values(exponent_bits, mantissa_bits):
@@ -74,9 +71,8 @@ def _reals(words, dtype, draw, values):
         return _powers(words, u, VANISHING_RANGE[dtype])
     if draw == ZEROS:
         return np.where(v < 1 / 1024, 0.0, -0.0)
-    if draw == ABSORBING:
-        large = np.where(words & np.uint64(1), -1.0, 1.0) * 2.0 ** LARGE[dtype]
-        return np.where(v < 1 / 256, large, _powers(words, u, LOST[dtype]))
+    if draw == ONES:
+        return np.where(words & np.uint64(1), -1.0, 1.0) * (1.0 + (2.0 * u - 1.0) / 64.0)
     return 3.0 + u / 16.0
 
 
