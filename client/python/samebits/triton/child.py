@@ -65,16 +65,17 @@ class Child:
         if self._whole:
             return compile_one(bound)
         try:
-            with Stages(lambda stages, options: self._stop_at_ptx(stages, options, bound, exact)):
+            with Stages(lambda stages, options: self._stop_at_ptx(stages, options, index, exact)):
                 return compile_one(bound)
         except _NoDraft:
             return self.lower(index, True)
         except _Stopped as stopped:
             return stopped.compiled._replace(seconds=time.perf_counter() - begin)
 
-    def _stop_at_ptx(self, stages: Dict[str, Any], options: Any, bound: Bound, exact: bool) -> None:
+    def _stop_at_ptx(self, stages: Dict[str, Any], options: Any, index: int, exact: bool) -> None:
         if "cubin" not in stages:
             return
+        bound = self._bounds[index]
         texts: Dict[str, str] = {}
         before: Dict[str, Any] = {}
         name, draft = "", False
@@ -84,6 +85,7 @@ class Child:
                 nonlocal name, draft
                 if stage == "llir":
                     before.update(metadata)
+                    (self._folder / f"{index}.own").write_bytes(pickle.dumps((texts, before)))
                     draft = not exact and bulky(texts["ttgir"], options)
                     name = _lowered_name(texts["ttgir"], options) + (".draft" if draft else "")
                     if not self._claim(name):
@@ -95,7 +97,7 @@ class Child:
 
         def stop(ptx, metadata):
             added = {k: v for k, v in metadata.items() if k not in before or before[k] is not v}
-            (self._folder / name).write_bytes(pickle.dumps((texts, added)))
+            (self._folder / name).write_bytes(pickle.dumps(({k: texts[k] for k in ("llir", "ptx")}, added)))
             made = compiled_from(bound, ptx, metadata["name"], metadata["num_warps"], metadata["shared"])
             raise _Stopped(made._replace(lowered=name, draft=draft))
 
@@ -121,22 +123,18 @@ class Child:
     def assemble(self, index: int) -> bool:
         """The last stage alone, from the texts of lower()."""
         def resume(stages, options):
-            texts: Dict[str, str] = {}
+            texts, own = pickle.loads((self._folder / f"{index}.own").read_bytes())
+            shared, added = pickle.loads((self._folder / _lowered_name(texts["ttgir"], options)).read_bytes())
+            texts.update(shared)
 
-            def stored(stage, make):
+            def stored(stage):
                 def run(module, metadata):
-                    if stage in ("ttir", "ttgir"):
-                        made = make(module, metadata)
-                        if stage == "ttgir":
-                            found, added = pickle.loads((self._folder / _lowered_name(str(made), options)).read_bytes())
-                            texts.update(found)
-                            metadata.update(added)
-                        return made
+                    metadata.update({"ttgir": own, "llir": added}.get(stage, {}))
                     return texts[stage]
                 return run
 
             for stage in _LOWERED:
-                stages[stage] = stored(stage, stages[stage])
+                stages[stage] = stored(stage)
 
         with Stages(resume):
             return compile_one(self._bounds[index]).finished
