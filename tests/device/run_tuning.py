@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tune Triton kernels with equal bits on the GPU, and time pinned-order reductions against free-order ones.
 
-    run_tuning.py --out DIR [--packages DIR] [--commit C] [--part tuning|ops] [--seconds S]
+    run_tuning.py --out DIR [--packages DIR] [--commit C] [--part tuning|ops] [--only NAME] [--seconds S]
 
 Needs PyTorch and Triton besides what the other programs need; --packages names a folder made with
 client/python/bundle.py (samebits, libsamebits.so, protobuf).
@@ -19,6 +19,8 @@ import argparse
 import json
 import os
 import pathlib
+import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -35,12 +37,17 @@ def parse():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--packages", type=pathlib.Path)
     parser.add_argument("--commit", default="")
-    parser.add_argument("--part", choices=("tuning", "ops"))
+    parser.add_argument("--part", choices=("tuning", "ops", "cold"))
+    parser.add_argument("--only", default="", help="kernels and cases whose names this regular expression finds")
     parser.add_argument("--seconds", type=float, default=440.0, help="stop starting work after this long")
     options = parser.parse_args()
     if options.packages:
         sys.path.insert(0, str(options.packages.resolve()))
     return options
+
+
+def wanted(cases):
+    return (case for case in cases if re.search(options.only, case.name))
 
 
 def say(begin, text):
@@ -89,6 +96,7 @@ def benchmark(case):
     """Triton's own benchmarking of the whole space: its seconds, and each configuration's milliseconds."""
     tuner = triton.autotune(configs=case.configs, key=[])(case.kernel)
     named = case.arguments(1)
+    torch.cuda.synchronize()
     begin = time.perf_counter()
     tuner[case.grid](**named, **case.fixed)
     torch.cuda.synchronize()
@@ -113,13 +121,22 @@ def compile_as_the_tuner(case, named, keywords):
 
 
 def tune_cold(case, folder):
-    """Seconds of the tuner with nothing compiled, as a user has it: to hold the sum of the two parts against."""
-    os.environ["TRITON_CACHE_DIR"] = os.path.join(folder, "cold")
-    case.kernel.device_caches.clear()
-    return benchmark(case)[0]
+    """Seconds of the tuner in a process of its own with nothing compiled, as a user has it: with what Triton sets up once
+    in a process, which the first call of keep_equivalent also holds."""
+    command = [sys.executable, __file__, "--part", "cold", "--only", f"^{case.name}$", "--out", folder]
+    packages = ["--packages", str(options.packages)] if options.packages else []
+    environment = {**os.environ, "TRITON_CACHE_DIR": os.path.join(folder, "cold")}
+    done = subprocess.run([*command, *packages], env=environment, capture_output=True, text=True, check=True)
+    return float(done.stdout.split()[-1])
 
 
-def tune_case(case, folder, cold):
+def cold():
+    """The tuner alone, without keep_equivalent."""
+    print(benchmark(next(wanted([make() for make in tuning_cases.CASES])))[0])
+    return 0
+
+
+def tune_case(case, folder, alone):
     named, keywords = case.arguments(1), {"grid": case.grid, "warmup": False, **case.fixed}
     torch.cuda.synchronize()
     os.environ["TRITON_CACHE_DIR"] = os.path.join(folder, "call")
@@ -145,9 +162,9 @@ def tune_case(case, folder, cold):
            "tuner's compilations, seconds": round(compilers, 2),
            "benchmark seconds, all compiled": round(seconds, 2),
            "benchmark seconds with its compilations": round(seconds + compilers, 2)}
-    row["share"] = round(first / (seconds + compilers), 4)
-    if cold:
-        row["benchmark seconds, nothing compiled"] = round(tune_cold(case, folder), 2)
+    if alone:
+        row["benchmark seconds, a process of its own"] = round(tune_cold(case, folder), 2)
+    row["share"] = round(first / row.get("benchmark seconds, a process of its own", seconds + compilers), 4)
     for name, given in (("first", report), ("largest", largest.report())):
         wrong, split = judge(given, hardware, fails)
         kept = [times[c] for c in given.kept if c in times and c in hardware.of]
@@ -158,14 +175,13 @@ def tune_case(case, folder, cold):
 
 def tuning(options, begin, device):
     rows, left = [], []
-    for make in tuning_cases.CASES:
+    for case in wanted([make() for make in tuning_cases.CASES]):
         if time.monotonic() - begin > options.seconds:
-            left.append(make.__name__)
+            left.append(case.name)
             continue
-        case = make()
         try:
             with tempfile.TemporaryDirectory() as folder:
-                row = tune_case(case, folder, make is tuning_cases.CASES[0])
+                row = tune_case(case, folder, not rows)
         except Exception:
             traceback.print_exc()
             row = {"kernel": case.name, "failed": traceback.format_exc().splitlines()[-1]}
@@ -283,7 +299,7 @@ def ops_case(case):
 
 def ops_table(options, begin, device):
     rows, left = [], []
-    for case in ops_cases.cases():
+    for case in wanted(ops_cases.cases()):
         if time.monotonic() - begin > options.seconds:
             left.append(case.name)
             continue
@@ -315,6 +331,8 @@ def main():
     options.out.mkdir(parents=True, exist_ok=True)
     device = (torch.cuda.get_device_name(), int(float(torch.version.cuda or 0) * 1000))
     say(begin, f"{device[0]}, torch {torch.__version__}, triton {triton.__version__}, {len(os.sched_getaffinity(0))} cores")
+    if options.part == "cold":
+        return cold()
     good = True
     if options.part in (None, "tuning"):
         good &= tuning(options, begin, device)

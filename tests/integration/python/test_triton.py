@@ -239,6 +239,16 @@ def test_where_no_draft_can_be_made_there_is_none(tmp_path, monkeypatch):
     assert len(report.kept) == 1 and not any("draft" in row.reason for row in report.rows)
 
 
+def test_the_key_that_comes_from_elsewhere_is_the_one(tmp_path, monkeypatch):
+    triton_key = pytest.importorskip("triton.runtime.cache").triton_key
+    monkeypatch.setattr(compiling.KeyAhead, "_known", None)
+    triton_key.cache_clear()
+    key = compiling.KeyAhead()
+    assert key.get() == key.get() == triton_key()
+    monkeypatch.setattr(compiling.KeyAhead, "_known", None)
+    assert compiling.KeyAhead().get() is None  # this process has it
+
+
 def test_an_unknown_triton_compiles_each_by_itself(monkeypatch):
     monkeypatch.setattr(compiling, "TESTED", ())
     bounds = [binding.bind(kernels.row_sum, TARGET, sum_args(), {"grid": (8,), "B": 128, "num_stages": s}) for s in (1, 2)]

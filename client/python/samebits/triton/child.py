@@ -1,5 +1,6 @@
 """What runs in the child processes of Compilers: one configuration at a time, stage by stage."""
 
+import contextlib
 import gc
 import hashlib
 import multiprocessing
@@ -8,7 +9,7 @@ import pathlib
 import pickle
 import time
 import warnings
-from typing import Any, Dict, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
 
 from samebits.triton.binding import Bound
 from samebits.triton.compiled import Compiled, compile_one, compiled_from
@@ -21,15 +22,29 @@ _child: Optional["Child"] = None
 
 def forked(child: "Child", workers: int) -> Any:
     """A pool of processes that inherit `child`."""
+    with _unwarned():
+        return multiprocessing.get_context("fork").Pool(workers, _become, (child,))
+
+
+def apart(task: Any, *args: Any) -> Any:
+    """A process that runs task(*args)."""
+    with _unwarned():
+        process = multiprocessing.get_context("fork").Process(target=task, args=args, daemon=True)
+        process.start()
+        return process
+
+
+@contextlib.contextmanager
+def _unwarned() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # children only compile, and touch no other thread's state
-        return multiprocessing.get_context("fork").Pool(workers, _become, (child,))
+        yield
 
 
 def _become(child: "Child") -> None:
     global _child
     _child = child
-    gc.freeze()  # what is inherited is never looked through, so that its pages stay shared
+    child.begin()
 
 
 def lower(task: Tuple[int, bool]) -> Tuple[int, Compiled]:
@@ -54,10 +69,19 @@ class _NoDraft(BaseException):
 
 
 class Child:
-    """One process's compiler. `folder` is shared: a file for each Triton GPU IR, claimed by who creates it."""
+    """One process's compiler. `folder` is shared: a file for each Triton GPU IR, claimed by who creates it, and one for each
+    configuration. key: Triton's digest of itself, where it is known."""
 
-    def __init__(self, bounds: Sequence[Bound], folder: pathlib.Path, whole: bool):
-        self._bounds, self._folder, self._whole = bounds, folder, whole
+    def __init__(self, bounds: Sequence[Bound], folder: pathlib.Path, whole: bool, key: Optional[str] = None):
+        self._bounds, self._folder, self._whole, self._key = bounds, folder, whole, key
+
+    def begin(self) -> None:
+        """In a process of its own."""
+        gc.freeze()  # what is inherited is never looked through, so that its pages stay shared
+        if self._key is not None:
+            from triton.runtime import cache
+
+            cache.triton_key = lambda: self._key
 
     def lower(self, index: int, exact: bool) -> Compiled:
         """To PTX. exact: no draft."""
@@ -83,6 +107,8 @@ class Child:
         def recorded(stage, make):
             def run(module, metadata):
                 nonlocal name, draft
+                if stage == "ttir":
+                    texts["source"] = str(module)
                 if stage == "llir":
                     before.update(metadata)
                     (self._folder / f"{index}.own").write_bytes(pickle.dumps((texts, before)))
@@ -122,8 +148,10 @@ class Child:
 
     def assemble(self, index: int) -> bool:
         """The last stage alone, from the texts of lower()."""
+        texts, own = pickle.loads((self._folder / f"{index}.own").read_bytes())
+        bound = self._bounds[index]
+
         def resume(stages, options):
-            texts, own = pickle.loads((self._folder / f"{index}.own").read_bytes())
             shared, added = pickle.loads((self._folder / _lowered_name(texts["ttgir"], options)).read_bytes())
             texts.update(shared)
 
@@ -136,8 +164,12 @@ class Child:
             for stage in _LOWERED:
                 stages[stage] = stored(stage)
 
-        with Stages(resume):
-            return compile_one(self._bounds[index]).finished
+        bound.source.make_ir = lambda *_, **__: texts["source"]
+        try:
+            with Stages(resume):
+                return compile_one(bound).finished
+        finally:
+            del bound.source.make_ir
 
 
 def _lowered_name(ttgir: str, options: Any) -> str:

@@ -12,7 +12,6 @@ import multiprocessing
 import pathlib
 import shutil
 import tempfile
-import threading
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from samebits.triton import child
@@ -21,22 +20,49 @@ from samebits.triton.compiled import Compiled, compile_one
 
 _STALL_SECONDS = 60.0  # without one compiled kernel: then threads take over
 
-_warming: Optional[threading.Thread] = None
+class KeyAhead:
+    """Triton's digest of itself, which every process needs that compiles, on its way from a child process: it takes half a
+    second, once, in which this process has other things to do. Not thread-safe."""
+
+    _known: Optional[str] = None
+
+    def __init__(self) -> None:
+        self._process: Optional[Any] = None
+        if self._known is None and _may_fork() and not _has_key():
+            self._answer, there = multiprocessing.Pipe(duplex=False)
+            self._process = child.apart(_send_key, there)
+            there.close()
+
+    def get(self) -> Optional[str]:
+        """None where this process knows it, or it could not be had: then each finds it out for itself."""
+        if self._process is not None:
+            with contextlib.suppress(EOFError, OSError):
+                if self._answer.poll(_STALL_SECONDS):
+                    KeyAhead._known = self._answer.recv()
+                    self._process.join()
+            self._process = None
+        return self._known
 
 
-def warm_up() -> None:
-    """Begins what every compilation of a process needs once, so that children inherit it: Triton's digest of itself."""
-    global _warming
-    if _warming is None:
-        _warming = threading.Thread(target=_warm, daemon=True)
-        _warming.start()
+def _may_fork() -> bool:
+    return "fork" in multiprocessing.get_all_start_methods()
 
 
-def _warm() -> None:
-    with contextlib.suppress(Exception):  # then each compilation does it, or says why not
+def _has_key() -> bool:
+    """Also where this Triton has no such thing."""
+    try:
         from triton.runtime.cache import triton_key
 
-        triton_key()
+        return triton_key.cache_info().currsize > 0
+    except (ImportError, AttributeError):
+        return True
+
+
+def _send_key(there: Any) -> None:
+    from triton.runtime.cache import triton_key
+
+    with contextlib.suppress(OSError):  # nobody asked
+        there.send(triton_key())
 
 
 def compile_all(bounds: Sequence[Bound], workers: int) -> List[Compiled]:
@@ -53,23 +79,21 @@ class Compilers:
     whole: all stages at once, each configuration by itself. exact: of which a draft will not do; they come first.
     """
 
-    def __init__(self, bounds: Sequence[Bound], workers: int, *, whole: bool = False, exact: Sequence[int] = ()):
+    def __init__(self, bounds: Sequence[Bound], workers: int, *, whole: bool = False, exact: Sequence[int] = (),
+                 key: Optional[KeyAhead] = None):
         self._bounds, self._workers = bounds, min(workers, len(bounds))
         self._whole = whole or not _can_stop(bounds)
         self._folder = pathlib.Path(tempfile.mkdtemp(prefix="samebits-"))
         self._pool: Optional[Any] = None
         self._done: Dict[int, Compiled] = {}
-        self._exact = set(exact)
+        self._exact, self._key = set(exact), key
         self._assembling: Dict[int, Any] = {}
 
     def __enter__(self) -> "Compilers":
-        if self._workers > 1 and "fork" in multiprocessing.get_all_start_methods():
-            warm_up()
-            _warming.join()  # a fork while it runs would lose it
-            try:
-                self._pool = child.forked(child.Child(self._bounds, self._folder, self._whole), self._workers)
-            except OSError:
-                pass
+        if self._workers > 1 and _may_fork():
+            with contextlib.suppress(OSError):
+                key = self._key.get() if self._key else None
+                self._pool = child.forked(child.Child(self._bounds, self._folder, self._whole, key), self._workers)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -9,7 +9,7 @@ import samebits
 from samebits.triton.batch import Batch, Reference, Texts
 from samebits.triton.binding import Bound
 from samebits.triton.cache import SignatureCache, default_folder
-from samebits.triton.compiling import Compilers
+from samebits.triton.compiling import Compilers, KeyAhead
 from samebits.triton.report import Report, Row
 
 _DRAFT = "\ndraft"  # ends the keys of drafts
@@ -39,7 +39,8 @@ class Decider:
         return self.reports[-1]
 
     def decide(self, batch: Batch, kernel: str, begin: float,
-               make_compilers: Optional[Callable[[Sequence[Bound], List[int]], Compilers]] = None) -> List[Row]:
+               make_compilers: Optional[Callable[[Sequence[Bound], List[int]], Compilers]] = None,
+               key: Optional[KeyAhead] = None) -> List[Row]:
         """A row for each configuration of the batch, which is bound since `begin`, and a report. `make_compilers` gives the
         compilers of the launches whose signatures are not known, with their indices."""
         bound_at = time.perf_counter()
@@ -50,7 +51,8 @@ class Decider:
         if lacking:
             exact = [position for position, i in enumerate(order) if i == batch.reference]
             bounds = [batch.bound[i] for i in order]
-            with make_compilers(bounds, order) if make_compilers else Compilers(bounds, self._workers, exact=exact) as compilers:
+            with make_compilers(bounds, order) if make_compilers else Compilers(
+                    bounds, self._workers, exact=exact, key=key) as compilers:
                 while lacking:
                     checked_by, compiled_at = self._sign(batch, compilers, order, lacking)
                     self._remember(batch, cache, version, lacking)

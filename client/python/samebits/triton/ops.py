@@ -441,13 +441,12 @@ def rms_norm_rows(x, weight, out, rows, n, x_stride, out_stride, eps, SPAN: tl.c
     if 2 * BI > SPAN:
         V: tl.constexpr = _vector(x.dtype)
         v = _load_runs(x, wide * x_stride, 0, n, BI, K, V, FULL)
+        g = _load_runs(weight, tl.zeros((1,), tl.int64), 0, n, BI, K, V, FULL, False)
         total = _fold_runs(v, v, one, 0, n, BO, BI, K, V, FULL, "square")
         scale = tl.rsqrt(tl.div_rn(total, one * n) + eps)
         y = ()
         for r in tl.static_range(_count_runs(BI, K, V)):
-            i = _place(BI, K, V, r)
-            g = tl.load(weight + i).to(tl.float32) if FULL else tl.load(weight + i, mask=i < n, other=0.0).to(tl.float32)
-            y = y + (_normalized(v[r], tl.broadcast_to(scale[:, None], v[r].shape), tl.broadcast_to(g[None, :], v[r].shape)),)
+            y = y + (_normalized(v[r], tl.broadcast_to(scale[:, None], v[r].shape), tl.broadcast_to(g[r], v[r].shape)),)
         _store_runs(out, wide * out_stride, n, fits, y, BI, K, V, FULL)
     else:
         start = wide * x_stride

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Sequence
 from samebits.results import Verdict
 from samebits.triton.batch import Batch, Reference, named_reference
 from samebits.triton.binding import unwrap
-from samebits.triton.compiling import warm_up
+from samebits.triton.compiling import KeyAhead
 from samebits.triton.deciding import Decider
 from samebits.triton.report import EquivalenceError, Report, Row
 
@@ -43,12 +43,12 @@ class KeepEquivalent(Decider):
 
     def __call__(self, configs: Sequence[Any], named_args: Dict[str, Any], **keywords: Any) -> List[Any]:
         begin = time.perf_counter()
-        warm_up()
+        key = KeyAhead()
         kernel = self._kernel or _calling_autotuner()
         target = self._target or _current_target()
         batch = Batch(list(configs), named_reference(self._reference, configs))
         batch.bind(kernel, target, named_args, keywords, self._symbolic)
-        return self._kept(self.decide(batch, unwrap(kernel)[0].__name__, begin))
+        return self._kept(self.decide(batch, unwrap(kernel)[0].__name__, begin, key=key))
 
     def _kept(self, rows: List[Row]) -> List[Any]:
         kept = [row for row in rows if row.kept]
