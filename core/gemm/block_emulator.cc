@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -21,6 +22,12 @@ OutputBlocks BlocksOf(int64_t outputs, int64_t n, int64_t k) {
   block = std::max(block, CeilDiv(outputs, kMostBlocks));
   if (block >= n) block = CeilDiv(block, n) * n;
   return {outputs, block};
+}
+
+int ThreadsFor(int threads, int64_t k) {
+  constexpr int64_t kElements = int64_t{1} << 23;  // of rows under way; a gigabyte where products are matrix products
+  const int wanted = threads > 0 ? threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return static_cast<int>(std::clamp<int64_t>(kElements / std::max<int64_t>(k, 1), 1, wanted));
 }
 
 absl::Status BlockEmulator::Fetch(const OperandRows& from, FormatId type, std::vector<int64_t> index, Rows* rows) {
@@ -50,7 +57,7 @@ absl::Status BlockEmulator::RunPart(std::span<const Output> outputs, std::span<c
   std::vector<Output> places;
   places.reserve(part.size());
   for (const size_t i : part) places.push_back({place(a_.index, outputs[i].row), place(b_.index, outputs[i].column)});
-  const std::vector<uint64_t> own = Accumulate(product_.plan, *a_.operand, *b_.operand, places, threads_);
+  const std::vector<uint64_t> own = Accumulate(product_.plan, *a_.operand, *b_.operand, places, ThreadsFor(threads_, product_.plan.k));
   for (size_t i = 0; i < part.size(); ++i) (*sums)[part[i]] = own[i];
   return absl::OkStatus();
 }

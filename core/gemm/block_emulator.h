@@ -30,6 +30,9 @@ struct OutputBlocks {
 inline constexpr int64_t kMostBlocks = 4096;
 OutputBlocks BlocksOf(int64_t outputs, int64_t n, int64_t k);
 
+// Of `threads` (0: one per core) as many as find memory for products of rows of k elements, at least one.
+int ThreadsFor(int threads, int64_t k);
+
 // Patterns of rows of an operand, plan.k each, row after row.
 using OperandRows = std::function<absl::StatusOr<std::vector<uint64_t>>(std::span<const int64_t> rows)>;
 
@@ -50,7 +53,7 @@ struct BlockedProduct {
 // Keeps the rows of the last call, for blocks that follow one another need the same ones of B. Not thread-safe.
 class BlockEmulator {
  public:
-  // `product` outlives it. `threads` as Accumulate's. At most about `most_elements` of each operand are in memory at a time.
+  // `product` outlives it. `threads`: at most ThreadsFor. At most about `most_elements` of each operand are in memory at a time.
   BlockEmulator(const BlockedProduct* product, int threads, int64_t most_elements = int64_t{1} << 24)
       : product_(*product), threads_(threads), most_elements_(most_elements) {}
 

@@ -78,6 +78,7 @@ class Investigation {
  private:
   static constexpr size_t kTestedRivals = 8, kShortPart = 64;
   static constexpr size_t kMostAttempts = 3;
+  static constexpr int kFewestRounds = 60, kMostProbes = 250;  // of launches for one level of the tree
   static constexpr char kNotReproduced[] = "no candidate reproduces random draws";
 
   // Reads the tree and validates it; what does not reproduce draws is read again, with more tests.
@@ -422,7 +423,8 @@ class Investigation {
     const size_t batch = prober_.probes_per_launch();
     std::vector<Observation> seen;
     size_t tests = 0;  // of the hypothesis that is first now
-    const int rounds = 60;
+    // where a launch has room for few probes, more launches
+    const int rounds = std::clamp(kMostProbes / static_cast<int>(batch), kFewestRounds, kMostProbes);
     for (int round = 0; round < rounds; ++round) {
       if (OutOfLaunches()) return absl::OkStatus();
       bool conflict = false;

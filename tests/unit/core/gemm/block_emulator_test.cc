@@ -125,5 +125,12 @@ TEST(BlockEmulatorTest, BlocksAreBoundedAndDependOnSizesAlone) {
   EXPECT_LE(BlocksOf(int64_t{1} << 30, 1 << 15, 1).count(), kMostBlocks);
 }
 
+TEST(BlockEmulatorTest, ThreadsAreFewWhereRowsAreLong) {
+  EXPECT_EQ(ThreadsFor(16, 4096), 16);
+  EXPECT_EQ(ThreadsFor(16, 1 << 21), 4);
+  EXPECT_EQ(ThreadsFor(16, kMaxK), 1);
+  EXPECT_GE(ThreadsFor(0, 1), 1);
+}
+
 }  // namespace
 }  // namespace samebits::gemm

@@ -85,6 +85,21 @@ TEST(RecoveryTest, EightBitProductsOfOneRow) {
   }
 }
 
+// A launch has room for one pair: as many launches are made as probes are needed, more than 60 with this seed.
+TEST(RecoveryTest, ASplitOfOneRowTakesTheLaunchesThatItNeeds) {
+  const HiddenGemm hidden = Hidden(
+      "types=e4m3,e4m3,f32,bf16 family=split_k instruction=wgmma:32 fast_accum=no:128 cuts=contiguous:3456x2:ascending", 1, 16, 6736);
+  SimulatedLibrary library(hidden);
+  RecoveryOptions options;
+  options.seed = 2000006;
+  options.sample_side = 16;
+  const auto recovery = Recover(&library, hidden.problem, options);
+  ASSERT_TRUE(recovery.ok()) << recovery.status();
+  EXPECT_TRUE(recovery->explained) << recovery->reason;
+  EXPECT_GT(recovery->launches, 100);
+  EXPECT_LE(recovery->launches, 250);
+}
+
 TEST(RecoveryTest, ADroppedTailIsADefectWithItsRange) {
   HiddenGemm hidden = Hidden("types=bf16,bf16,f32,bf16 instruction=wgmma:16", 32, 8, 11528);
   hidden.summed_k = 11520;
