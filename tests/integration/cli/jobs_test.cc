@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -127,6 +130,22 @@ TEST_F(JobsTest, FleetAndResultsSayWhichAssemblerAndLibrariesThereAre) {
   const Outcome both = Verify({sum_}, {"--device", "workers/w/devices/0", "--device", "workers/plain/devices/0"});
   EXPECT_EQ(both.exit_code, 0) << both.err;  // on each device by itself there is one class
   EXPECT_THAT(both.out, AllOf(HasSubstr("assembled by ptxas V12.8.93"), HasSubstr("bytes 1"), HasSubstr("bytes 2")));  // of other machine code
+}
+
+TEST_F(JobsTest, AnAssemblerThatHangsEndsWithTheTimeOfTheLaunch) {
+  const fake_gpu::ScopedVariable driver("SAMEBITS_CUDA_DRIVER", SAMEBITS_FAKE_DRIVER);
+  const std::string pid = files_.path() + "/pid";
+  const std::string ptxas = files_.Write("ptxas", "#!/bin/sh\n[ \"$1\" = --version ] && echo 'ptxas, V12.8.93' && exit\n"
+                                                  "echo $$ > " + pid + "\nexec /bin/sleep 600\n");
+  std::filesystem::permissions(ptxas, std::filesystem::perms::owner_all);
+  WorkerProcess worker(server_.address(), "w", {"--no-cpu", "--no-profiles", "--ptxas", ptxas, "--launch-seconds", "1"});
+  const Outcome late = Verify({sum_});
+  EXPECT_EQ(late.exit_code, 3) << late.err;
+  EXPECT_THAT(late.out, HasSubstr("ran longer than 1s"));
+  const int hung = std::atoi(ReadAll(pid).c_str());
+  ASSERT_GT(hung, 0);
+  for (int i = 0; i < 100 && kill(hung, 0) == 0; ++i) usleep(20'000);  // it died with the process of its task
+  EXPECT_NE(kill(hung, 0), 0);
 }
 
 TEST_F(JobsTest, AnAssemblerThatIsNoneOrHasNoDeviceIsRefusedAtTheStart) {

@@ -19,7 +19,7 @@ StatusData Busy() {
   data.address = "127.0.0.1:7433";
   data.signature_version = 7;
   data.uptime = absl::Hours(5);
-  data.workers = {{"gpu-1", true, false, true, absl::ZeroDuration(), {{0, "H200", "cuda", "sm_90"}, {1, "CPU", "cpu", ""}}},
+  data.workers = {{"gpu-1", true, false, true, absl::ZeroDuration(), {{0, "H200", "cuda", "sm_90", "driver 580.1, cublaslt 13.1.0", "ptxas V12.8.93"}, {1, "CPU", "cpu", ""}}},
                   {"gpu-2", false, true, false, absl::Minutes(12), {}}};
   data.workers_online = data.workers_offline = data.workers_draining = 1;
   data.open_jobs = 2;
@@ -64,7 +64,8 @@ TEST(StatusPageTest, ShowsFleetQueueAndVerdicts) {
   const std::string page = RenderStatusPage(Busy());
   ExpectWellFormed(page);
   EXPECT_THAT(page, AllOf(HasSubstr("<b>gpu-1</b>"), HasSubstr("H200"), HasSubstr("cuda/sm_90"), HasSubstr("12 min ago"),
-                          HasSubstr("draining"), HasSubstr("runs no submitted kernels")));
+                          HasSubstr("draining"), HasSubstr("runs no submitted kernels"),
+                          HasSubstr("assembled by ptxas V12.8.93<br>driver 580.1, cublaslt 13.1.0")));
   EXPECT_THAT(page, AllOf(HasSubstr("NVIDIA &lt;H200&gt;"), HasSubstr("cublasLt 13.1.0"), HasSubstr("4994 of 5000"),
                           HasSubstr("2026-09-21"), HasSubstr("archProfiles/0a1b"), HasSubstr("and 2 more")));
   EXPECT_THAT(page, AllOf(HasSubstr("abc"), HasSubstr("RUNNING"), HasSubstr("alice"), HasSubstr("2 d")));
@@ -108,6 +109,7 @@ TEST(StatusPageTest, EscapesWhatOthersWrote) {
   StatusData data = Busy();
   const std::string bad = "<script>alert('x')</script>\"&\x01$FLEET";
   data.address = data.workers[0].id = data.workers[0].devices[0].name = data.workers[0].devices[0].architecture = bad;
+  data.workers[0].devices[0].libraries = data.workers[0].devices[0].assembler = bad;
   data.jobs[0].principal = data.jobs[0].id = data.jobs[0].kind = data.jobs[1].error = bad;
   data.unknown_reasons = {{bad, 1}};
   data.reproducers = 1;
