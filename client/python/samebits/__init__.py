@@ -12,7 +12,7 @@ two. Kernels of Triton: samebits.triton.
 
 import os
 import threading
-from typing import Any, Iterable, Optional, Tuple, Union
+from typing import Any, Optional, Union
 
 from samebits.client import Client
 from samebits.errors import (
@@ -22,9 +22,8 @@ from samebits.gemm import (
     ArchProfile, BatchInvariance, BatchRun, Described, GemmDescription, ProfileComparison, ProfileDifference, Types)
 from samebits.gemm_jobs import (
     EmulatedGemm, Generated, Mismatch, OutputBlock, RecoveredGemm, RecoveredGemms, RecoveryState)
-from samebits.job_calls import Launches
 from samebits.jobs import Job, JobState, JobStatus, JobTask
-from samebits.launches import aggregate, buffer, f32, f64, integer, launch, pointer, scratch, unknown
+from samebits.launches import Launches, aggregate, buffer, f32, f64, integer, launch, pointer, scratch, unknown
 from samebits.local import Local, native_library
 from samebits.manifest import Manifest, read_manifest
 from samebits.results import (
@@ -71,13 +70,13 @@ def explain(a: launch_pb2.KernelLaunch, b: launch_pb2.KernelLaunch, **options: b
 
 
 def partition(
-    items: Iterable[Tuple[str, launch_pb2.KernelLaunch]],
+    items: Launches,
     *,
     reference_id: str = "",
     on_result: Optional[ProgressFn] = None,
     **options: bool,
 ) -> Partition:
-    """Sorts launches, given as pairs (id, launch), into classes of equal bits."""
+    """Sorts launches, given as a dict {id: launch} or as pairs, into classes of equal bits."""
     return _asked().partition(items, reference_id=reference_id, on_result=on_result, **options)
 
 

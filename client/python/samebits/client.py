@@ -1,12 +1,12 @@
 """A client of a server: the calls of samebits.v1.KernelService here, jobs and matrix products beside."""
 
-from typing import Any, Iterable, Iterator, Optional, Tuple, Union
+from typing import Any, Iterator, Optional, Union
 
 from samebits.connection import Connection
 from samebits.errors import Code, SamebitsError
 from samebits.gemm_calls import GemmCalls
 from samebits.job_calls import JobCalls
-from samebits.launches import check_options
+from samebits.launches import Launches, check_options
 from samebits.local import Batch
 from samebits.results import (
     Comparison, Partition, Progress, ProgressFn, Signature, build_partition, comparison_from, signature_from)
@@ -85,7 +85,7 @@ class Client(JobCalls, GemmCalls):
 
     def partition(
         self,
-        items: Iterable[Tuple[str, launch_pb2.KernelLaunch]],
+        items: Launches,
         *,
         reference_id: str = "",
         on_result: Optional[ProgressFn] = None,
@@ -93,7 +93,7 @@ class Client(JobCalls, GemmCalls):
     ) -> Partition:
         """Sorts launches into classes of equal bits, in one call.
 
-        `items` yields pairs (id, launch), and is read while others are checked. `on_result` is called with the progress of
+        `items` is a dict {id: launch} or yields pairs (id, launch), and is read while others are checked. `on_result` is called with the progress of
         each as it comes. Not retried.
         """
         config = kernel_service_pb2.PartitionConfig(

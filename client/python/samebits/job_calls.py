@@ -2,18 +2,17 @@
 
 import os
 import secrets
-from typing import Iterable, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import Iterable, Iterator, List, Optional, Union
 
 from samebits.connection import Connection
 from samebits.gemm_questions import full_name
 from samebits.jobs import Job
-from samebits.launches import BufferSpecs, buffer_specs, check_options, launch_pairs
+from samebits.launches import BufferSpecs, Launches, buffer_specs, check_options, launch_pairs
 from samebits.manifest import read_manifest
-from samebits.v1 import fleet_service_pb2, launch_pb2, operations_pb2, verification_pb2
+from samebits.v1 import fleet_service_pb2, operations_pb2, verification_pb2
 from samebits.verification import Verification
 
 Path = Union[str, "os.PathLike[str]"]
-Launches = Union[Mapping[str, launch_pb2.KernelLaunch], Iterable[Tuple[str, launch_pb2.KernelLaunch]]]
 Names = Union[str, Iterable[str]]  # one or several
 
 

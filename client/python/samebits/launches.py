@@ -7,6 +7,8 @@ from samebits.errors import Code, make_error
 from samebits.v1 import launch_pb2, verification_pb2
 
 BufferSpecs = Union[Iterable[verification_pb2.BufferSpec], Mapping[str, Mapping[str, Any]]]
+# By id: a dict, or pairs.
+Launches = Union[Mapping[str, launch_pb2.KernelLaunch], Iterable[Tuple[str, launch_pb2.KernelLaunch]]]
 _BUFFER_KEYS = ("dtype", "elements", "role", "values", "low", "high")
 
 
@@ -103,7 +105,7 @@ def check_options(**options: bool) -> launch_pb2.CheckOptions:
     return launch_pb2.CheckOptions(**options)
 
 
-def launch_pairs(launches: Any) -> List[Tuple[str, launch_pb2.KernelLaunch]]:
+def launch_pairs(launches: Launches) -> List[Tuple[str, launch_pb2.KernelLaunch]]:
     """Pairs (id, launch) from a dict or an iterable of pairs."""
     if isinstance(launches, Mapping):
         launches = launches.items()

@@ -6,11 +6,11 @@ import os
 import pathlib
 import queue
 import threading
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, NoReturn, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, NoReturn, Optional, Tuple, Union
 
 from samebits.errors import Code, NativeLibraryError, SamebitsError, ServerNeededError, error_from_status, make_error
 from samebits.gemm_questions import GemmQuestions
-from samebits.launches import check_options
+from samebits.launches import Launches, check_options
 from samebits.results import (
     Comparison, Partition, Progress, ProgressFn, Signature, build_partition, comparison_from, signature_from)
 from samebits.v1 import arch_profile_pb2, arch_profile_service_pb2, kernel_pb2, kernel_service_pb2, launch_pb2, signature_pb2
@@ -133,7 +133,7 @@ class Local(GemmQuestions):
 
     def partition(
         self,
-        items: Iterable[Tuple[str, launch_pb2.KernelLaunch]],
+        items: Launches,
         *,
         reference_id: str = "",
         on_result: Optional[ProgressFn] = None,
@@ -163,8 +163,8 @@ class Local(GemmQuestions):
             self._profiles[profile.name] = (request.text, profile)
             return profile
         if method == "ListArchProfiles":
-            kept = [self._profiles[name][1] for name in sorted(self._profiles)]
-            return arch_profile_service_pb2.ListArchProfilesResponse(arch_profiles=kept)
+            profiles = [self._profiles[name][1] for name in sorted(self._profiles)]
+            return arch_profile_service_pb2.ListArchProfilesResponse(arch_profiles=profiles)
         if method == "EmulateGemm":
             return arch_profile_service_pb2.EmulateGemmResponse.FromString(_call(method, request.SerializeToString()))
         kept = self._profiles.get(request.name)
@@ -218,7 +218,7 @@ class Batch:
     """Items in the order in which they come. Ids must differ, and the reference be one of them: said before the first
     item is taken where `items` is a list, else on the way."""
 
-    def __init__(self, items: Iterable[Tuple[str, launch_pb2.KernelLaunch]], reference_id: str):
+    def __init__(self, items: Launches, reference_id: str):
         items = list(items.items()) if isinstance(items, Mapping) else items
         self._items, self._reference_id, self._all = items, reference_id, None
         self.order: List[str] = []
