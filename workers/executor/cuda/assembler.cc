@@ -91,11 +91,26 @@ void Follow(int fd, absl::Time end, Ending* out) {
     const ssize_t n = read(fd, buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return;
-    out->messages.append(buffer.data(), std::min(static_cast<size_t>(n), kMostMessages - std::min(out->messages.size(), kMostMessages)));
+    const size_t room = kMostMessages - std::min(out->messages.size(), kMostMessages);
+    out->messages.append(buffer.data(), std::min(static_cast<size_t>(n), room));
   }
 }
 
-absl::StatusOr<Ending> RunProgram(const AssemblerOptions& options, std::vector<std::string> arguments, int text, int image) {
+// Waits for its end, which is near once it says nothing more, and ends it where its time is over.
+void Reap(pid_t pid, absl::Time end, Ending* out) {
+  while (!out->out_of_time) {
+    const pid_t ended = waitpid(pid, &out->status, WNOHANG);
+    if (ended == pid || (ended < 0 && errno != EINTR)) return;
+    absl::SleepFor(absl::Milliseconds(1));
+    out->out_of_time = absl::Now() > end;
+  }
+  kill(pid, SIGKILL);
+  while (waitpid(pid, &out->status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+absl::StatusOr<Ending> RunProgram(const AssemblerOptions& options, std::vector<std::string> arguments, int text,
+                                  int image) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return absl::UnavailableError(absl::StrCat("pipe2: ", std::strerror(errno)));
   Descriptor read_end(ends[0]), write_end(ends[1]);
@@ -107,11 +122,10 @@ absl::StatusOr<Ending> RunProgram(const AssemblerOptions& options, std::vector<s
   if (pid < 0) return absl::UnavailableError(absl::StrCat("fork: ", std::strerror(errno)));
   if (pid == 0) Become(options, words.data(), ends[1], text, image);
   write_end.Close();
+  const absl::Time end = absl::Now() + options.timeout;
   Ending ending;
-  Follow(read_end.get(), absl::Now() + options.timeout, &ending);
-  if (ending.out_of_time) kill(pid, SIGKILL);
-  while (waitpid(pid, &ending.status, 0) < 0 && errno == EINTR) {
-  }
+  Follow(read_end.get(), end, &ending);
+  Reap(pid, end, &ending);
   return ending;
 }
 
@@ -130,13 +144,15 @@ absl::Status ToStatus(const AssemblerOptions& options, const Ending& ending) {
   if (WIFSIGNALED(status))
     return absl::InternalError(absl::StrCat("ptxas ended with signal ", WTERMSIG(status), " (",
                                             strsignal(WTERMSIG(status)), "): ", said));
-  return absl::InvalidArgumentError(absl::StrCat("ptxas: ", said.empty() ? absl::StrCat("exit code ", WEXITSTATUS(status)) : said));
+  return absl::InvalidArgumentError(
+      absl::StrCat("ptxas: ", said.empty() ? absl::StrCat("exit code ", WEXITSTATUS(status)) : said));
 }
 
 absl::Status WriteAll(int fd, const std::string& bytes) {
   for (size_t at = 0; at < bytes.size();) {
     const ssize_t n = pwrite(fd, bytes.data() + at, bytes.size() - at, static_cast<off_t>(at));
-    if (n <= 0 && errno != EINTR) return absl::ResourceExhaustedError(absl::StrCat("cannot keep the text: ", std::strerror(errno)));
+    if (n <= 0 && errno != EINTR)
+      return absl::ResourceExhaustedError(absl::StrCat("cannot keep the text: ", std::strerror(errno)));
     if (n > 0) at += static_cast<size_t>(n);
   }
   return absl::OkStatus();

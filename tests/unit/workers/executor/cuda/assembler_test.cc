@@ -81,6 +81,8 @@ TEST_F(AssemblerTest, ItsTimeItsMemoryAndItsWordsAreBounded) {
   slow.timeout = absl::Milliseconds(200);
   const absl::Time begin = absl::Now();
   EXPECT_TRUE(absl::IsDeadlineExceeded(Assemble(slow, kKernel, "sm_90").status()));
+  slow.program = Script("exec sleep 60 > /dev/null 2>&1").program;  // says nothing more, and goes on
+  EXPECT_TRUE(absl::IsDeadlineExceeded(Assemble(slow, kKernel, "sm_90").status()));
   EXPECT_LT(absl::Now() - begin, absl::Seconds(20));
   AssemblerOptions small = Script("ulimit -v > \"$4\"");
   small.memory_bytes = 64 << 20;
