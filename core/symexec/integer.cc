@@ -285,7 +285,7 @@ bool Machine::IntMul(const Value& a, const Value& b, int width, Value* out) {
   }
   Value x = a, y = b;
   if (!Actual(&x, width, true) || !Actual(&y, width, true)) return false;
-  return Pointwise(x, y, width, [](int64_t p, int64_t q) {
+  return Pointwise(Fn::kIMul, x, y, width, [](int64_t p, int64_t q) {
     return static_cast<int64_t>(static_cast<uint64_t>(p) * static_cast<uint64_t>(q));
   }, out);
 }
@@ -315,15 +315,15 @@ bool Machine::IntBitwise(Fn fn, const Value& a, const Value& b, int width, Value
       return DataBinary(fn, 0, width, x, y, out);
     }
     if (!Actual(&x, width, true) || !Actual(&y, width, true)) return false;
-    auto op = [fn](int64_t p, int64_t q) { return fn == Fn::kAnd ? p & q : fn == Fn::kOr ? p | q : p ^ q; };
+    const auto op = [fn](int64_t p, int64_t q) { return fn == Fn::kAnd ? p & q : fn == Fn::kOr ? p | q : p ^ q; };
     const bool separable = (x.array == 0 && y.array == 0) || (x.symbolic == 0 && y.symbolic == 0);
     if (!separable) {
       const int bits = std::min({symbolic_[x.symbolic].trailing_zeros, symbolic_[y.symbolic].trailing_zeros, 62});
       Value xl, xh, yl, yh, low, high;
       if (bits > 0 && Decompose(x, bits, &xl, &xh) && Decompose(y, bits, &yl, &yh))
-        return Pointwise(xl, yl, width, op, &low) && Pointwise(xh, yh, width, op, &high) && IntAdd(low, high, width, out);
+        return Pointwise(fn, xl, yl, width, op, &low) && Pointwise(fn, xh, yh, width, op, &high) && IntAdd(low, high, width, out);
     }
-    return Pointwise(x, y, width, op, out);
+    return Pointwise(fn, x, y, width, op, out);
   }
   // Data: segment by segment, so that masks cut values instead of hiding them.
   absl::InlinedVector<Piece, 4> pa, pb;
@@ -437,7 +437,7 @@ bool Machine::IntShift(Fn fn, const Value& a, const Value& b, int width, Value* 
         return Pointwise(low, none, width, shift, &lo_part) && IntAdd(lo_part, hi_part, width, out);
       }
     }
-    return Pointwise(x, n, width, [fn, width](int64_t p, int64_t q) -> int64_t {
+    return Pointwise(fn, x, n, width, [fn, width](int64_t p, int64_t q) -> int64_t {
       const uint64_t s = static_cast<uint64_t>(q);
       if (fn == Fn::kSar) return p >> (s >= static_cast<uint64_t>(width) ? width - 1 : static_cast<int>(s));
       if (s >= static_cast<uint64_t>(width)) return 0;

@@ -90,7 +90,7 @@ LaneSpace::Offsets LaneSpace::Blend(MaskId m, ArrayId a, int64_t ca, ArrayId b, 
 }
 
 template <typename Op>
-MaskId LaneSpace::Combine(MaskId a, MaskId b, Op op) {
+MaskId LaneSpace::CombineMasks(MaskId a, MaskId b, Op op) {
   uint64_t w[16];
   for (int i = 0; i < mask_words_; ++i) w[i] = op(masks_[a][i], masks_[b][i]);
   return masks_.Intern(w);
@@ -99,20 +99,20 @@ MaskId LaneSpace::Combine(MaskId a, MaskId b, Op op) {
 MaskId LaneSpace::And(MaskId a, MaskId b) {
   if (a == b || b == kAllLanes) return a;
   if (a == kAllLanes) return b;
-  return Combine(a, b, [](uint64_t x, uint64_t y) { return x & y; });
+  return CombineMasks(a, b, [](uint64_t x, uint64_t y) { return x & y; });
 }
 MaskId LaneSpace::Or(MaskId a, MaskId b) {
   if (a == b || b == kNoLanes) return a;
   if (a == kNoLanes) return b;
-  return Combine(a, b, [](uint64_t x, uint64_t y) { return x | y; });
+  return CombineMasks(a, b, [](uint64_t x, uint64_t y) { return x | y; });
 }
 MaskId LaneSpace::AndNot(MaskId a, MaskId b) {
   if (b == kNoLanes) return a;
   if (b == kAllLanes || a == b) return kNoLanes;
-  return Combine(a, b, [](uint64_t x, uint64_t y) { return x & ~y; });
+  return CombineMasks(a, b, [](uint64_t x, uint64_t y) { return x & ~y; });
 }
 MaskId LaneSpace::Xor(MaskId a, MaskId b) {
-  return Combine(a, b, [](uint64_t x, uint64_t y) { return x ^ y; });
+  return CombineMasks(a, b, [](uint64_t x, uint64_t y) { return x ^ y; });
 }
 
 int LaneSpace::Count(MaskId id) const {

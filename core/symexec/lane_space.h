@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -99,6 +100,15 @@ class LaneSpace {
   ArrayId Scale(ArrayId a, int64_t factor);
   // out[l] = a[perm[l]].
   Offsets Permute(ArrayId a, PermId perm);
+  // out[l] = op(a[l] + ca, b[l] + cb), remembered under `what`, which says what `op` is.
+  template <typename Op>
+  Offsets Combine(uint32_t what, ArrayId a, int64_t ca, ArrayId b, int64_t cb, Op op) {
+    const auto [it, fresh] = combined_.try_emplace({what, a, ca, b, cb});
+    if (!fresh) return it->second;
+    const int64_t *x = arrays_[a], *y = arrays_[b];
+    for (int l = 0; l < lanes_; ++l) buffer_[l] = op(x[l] + ca, y[l] + cb);
+    return it->second = InternArray(buffer_.data());
+  }
   // out[l] = mask(l) ? a[l] + ca : b[l] + cb.
   Offsets Blend(MaskId mask, ArrayId a, int64_t ca, ArrayId b, int64_t cb);
 
@@ -134,12 +144,12 @@ class LaneSpace {
   }
   uint64_t memory_bytes() const {
     return arrays_.memory_bytes() + perms_.memory_bytes() + nodes_.memory_bytes() + symbolics_.memory_bytes() +
-           masks_.memory_bytes() + (add_memo_.size() + perm_memo_.size() + scale_memo_.size()) * 64;
+           masks_.memory_bytes() + (add_memo_.size() + perm_memo_.size() + scale_memo_.size() + combined_.size()) * 64;
   }
 
  private:
   template <typename Op>
-  MaskId Combine(MaskId a, MaskId b, Op op);
+  MaskId CombineMasks(MaskId a, MaskId b, Op op);
   int lanes_, mask_words_;
   InternedVectors<int64_t> arrays_;
   InternedVectors<uint16_t> perms_;
@@ -150,6 +160,7 @@ class LaneSpace {
   std::unordered_map<uint64_t, ArrayId> add_memo_;
   std::unordered_map<uint64_t, Offsets> perm_memo_;
   absl::flat_hash_map<std::pair<ArrayId, int64_t>, ArrayId> scale_memo_;
+  absl::flat_hash_map<std::tuple<uint32_t, ArrayId, int64_t, ArrayId, int64_t>, Offsets> combined_;
 };
 
 }  // namespace samebits::symexec

@@ -303,17 +303,22 @@ bool VectorOps::Remembered(Fn fn, uint64_t attr, int width, std::span<const Lane
                            Lanes* out) {
   // Key: the operation, nodes, and anchors relative to the first of their group. Results are covariant in each group.
   references_.clear();
-  key_.clear();
-  key_.push_back(static_cast<uint64_t>(fn) | static_cast<uint64_t>(width) << 8 |
-                 static_cast<uint64_t>(operands.size()) << 16 | static_cast<uint64_t>(blend) << 32);
-  key_.push_back(attr);
-  bool known_buffers = true;
-  for (const Lanes* v : operands) known_buffers &= v->uniform();
   reference_of_.clear();
   operand_first_.clear();
+  bool known_buffers = true;
+  size_t words = 2;
+  for (const Lanes* v : operands) {
+    known_buffers &= v->uniform();
+    words += 1 + 2 * v->anchors.size();
+  }
+  key_.resize(words);
+  uint64_t* key = key_.data();
+  *key++ = static_cast<uint64_t>(fn) | static_cast<uint64_t>(width) << 8 | static_cast<uint64_t>(operands.size()) << 16 |
+           static_cast<uint64_t>(blend) << 32;
+  *key++ = attr;
   for (const Lanes* v : operands) {
     operand_first_.push_back(static_cast<int>(reference_of_.size()));
-    key_.push_back(v->nodes | static_cast<uint64_t>(v->anchors.size()) << 32);
+    *key++ = v->nodes | static_cast<uint64_t>(v->anchors.size()) << 32;
     for (size_t i = 0; i < v->anchors.size(); ++i) {
       const LaneAnchor& a = v->anchors[i];
       const expr::BufferId buffer = known_buffers ? nodes_.slot_buffer(v->nodes, static_cast<int>(i)) : kAnyBuffer;
@@ -321,8 +326,8 @@ bool VectorOps::Remembered(Fn fn, uint64_t attr, int width, std::span<const Lane
       size_t r = 0;
       while (r < references_.size() && (references_[r].buffer != buffer || references_[r].symbolic != symbolic)) ++r;
       if (r == references_.size()) references_.push_back({buffer, symbolic, a.constant});
-      key_.push_back(a.array | static_cast<uint64_t>(a.symbolic) << 32);
-      key_.push_back(static_cast<uint64_t>(a.constant - references_[r].constant));
+      *key++ = a.array | static_cast<uint64_t>(a.symbolic) << 32;
+      *key++ = static_cast<uint64_t>(a.constant - references_[r].constant);
       reference_of_.push_back(static_cast<int>(r));
     }
   }
@@ -357,8 +362,13 @@ bool VectorOps::Remembered(Fn fn, uint64_t attr, int width, std::span<const Lane
   };
   // Accumulators of one matrix instruction come one after the other and differ by their references only.
   if (last_hit_ < memo_.size() && has_key(memo_[last_hit_])) return recall(last_hit_);
-  uint64_t h = 7;
-  for (const uint64_t w : key_) h = TableHash(h, w);
+  // Two streams that the processor runs side by side.
+  uint64_t h = 7, other = 11;
+  for (size_t i = 0; i + 1 < key_.size(); i += 2) {
+    h = TableHash(h, key_[i]);
+    other = TableHash(other, key_[i + 1]);
+  }
+  h = TableHash(TableHash(h, other), key_.back());
   const size_t mask = memo_table_.size() - 1;
   size_t at = h & mask;
   for (; memo_table_[at] != 0; at = (at + 1) & mask) {

@@ -209,6 +209,15 @@ class Machine {
   bool Actual(Value* v, int width, bool is_signed);
   bool WrapLanes(Value* v, int width, bool is_signed);
   bool Pointwise(const Value& a, const Value& b, int width, const std::function<int64_t(int64_t, int64_t)>& op, Value* out);
+  // The same; lanes' results are remembered under `fn` and the width, which say what `op` is.
+  template <typename Op>
+  bool Pointwise(expr::Fn fn, const Value& a, const Value& b, int width, Op op, Value* out) {
+    if ((a.array == 0 && b.array == 0) || a.symbolic != 0 || b.symbolic != 0) return Pointwise(a, b, width, op, out);
+    const auto o = space_.Combine(static_cast<uint32_t>(fn) | static_cast<uint32_t>(width) << 8, a.array, a.constant, b.array, b.constant, op);
+    *out = Value::Int(o.constant, width);
+    out->array = o.id;
+    return true;
+  }
   bool PerBlock(const std::function<int64_t(int, size_t)>& f, int width, Value* out);
   bool IntAdd(const Value& a, const Value& b, int width, Value* out);
   bool IntNeg(const Value& a, int width, Value* out);
