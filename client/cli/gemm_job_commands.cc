@@ -1,13 +1,10 @@
 // `gemm probe` and `gemm emulate` as jobs of workers, and the latter's blocks in this process.
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/commands.h"
 #include "client/cli/gemm_library.h"

@@ -713,29 +713,102 @@ class Investigation {
     return absl::OkStatus();
   }
 
+  // How rows are drawn on which two candidates may differ.
+  enum class Rows { kDrawn, kCancelling, kTies, kEdges, kEdgesOfNode, kPairsOfNode };
+
+  // Which to draw in turn, what tells most first.
+  std::vector<Rows> RowsToTry(FormatId varying_type) const {
+    const bool edges = group_ == 1 && (problem_.a_type == FormatId::kBf16 || problem_.a_type == FormatId::kF32);
+    const bool wide = FormatOf(varying_type).exponent_bits >= 5 && FormatOf(varying_type).bits > 8;
+    if (edges) return {Rows::kEdgesOfNode, Rows::kPairsOfNode, Rows::kEdges, Rows::kDrawn, Rows::kEdgesOfNode, Rows::kPairsOfNode,
+                       Rows::kEdges, Rows::kCancelling, Rows::kEdgesOfNode, Rows::kPairsOfNode, Rows::kEdges, Rows::kTies};
+    if (wide) return {Rows::kPairsOfNode, Rows::kDrawn, Rows::kCancelling, Rows::kTies};
+    return {Rows::kDrawn, Rows::kCancelling, Rows::kTies};
+  }
+
+  // For each step of a plan the first and last place in `order` of what it sums.
+  static std::vector<std::pair<int64_t, int64_t>> RangesOf(const Plan& plan) {
+    std::vector<std::pair<int64_t, int64_t>> ranges, stack;
+    for (const PlanStep& step : plan.steps) {
+      if (step.kind == PlanStep::Kind::kChain) stack.emplace_back(plan.group_begin[step.begin], plan.group_begin[step.end] - 1);
+      if (step.kind == PlanStep::Kind::kAdd) {
+        const auto right = stack.back();
+        stack.pop_back();
+        stack.back() = {std::min(stack.back().first, right.first), std::max(stack.back().second, right.second)};
+      }
+      ranges.push_back(stack.back());
+    }
+    return ranges;
+  }
+
+  // A row whose few values, in this order, lie at places that one step of the plan sums, so that they meet early.
+  void PutUnderOneStep(const Plan& plan, const std::vector<std::pair<int64_t, int64_t>>& ranges, const std::vector<uint64_t>& values, bool ordered,
+                       uint64_t* row) {
+    const int64_t wanted = static_cast<int64_t>(values.size());
+    std::pair<int64_t, int64_t> range{0, 0};
+    for (int tries = 0; tries < 32 && range.second - range.first + 1 < wanted; ++tries) range = ranges[Random(0, std::ssize(ranges) - 1)];
+    if (range.second - range.first + 1 < wanted) return;
+    std::vector<int64_t> places;
+    while (std::ssize(places) < wanted) {
+      const int64_t place = Random(range.first, range.second);
+      if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
+    }
+    if (ordered) std::sort(places.begin(), places.end());
+    for (int64_t i = 0; i < wanted; ++i) row[plan.order[places[i]]] = values[i];
+  }
+
+  // Rows of values that meet early in one of the plans: of kPairsOfNode L, -L and a value that an L absorbs, of
+  // kEdgesOfNode those of DrawEdgePatterns.
+  std::vector<uint64_t> RowsOfNodes(Rows kind, FormatId type, int64_t rows, const Candidate& x, const Candidate& y) {
+    const int large = type == FormatId::kF64 ? 40 : 14;
+    const uint64_t sign = FormatOf(type).sign_mask();
+    std::vector<uint64_t> values{PowerOfTwo(type, large), PowerOfTwo(type, large) | sign, PowerOfTwo(type, -large)};
+    if (kind == Rows::kEdgesOfNode) values = {PowerOfTwo(type, 63) | sign, PowerOfTwo(type, 64)};
+    const std::vector<std::pair<int64_t, int64_t>> ranges[] = {RangesOf(x.plan), RangesOf(y.plan)};
+    std::vector<uint64_t> patterns(rows * problem_.k, 0);
+    for (int64_t row = 0; row < rows; ++row)
+      PutUnderOneStep(row % 2 == 0 ? x.plan : y.plan, ranges[row % 2], values, kind == Rows::kEdgesOfNode, &patterns[row * problem_.k]);
+    return patterns;
+  }
+
+  std::vector<uint64_t> DrawRows(Rows kind, FormatId type, int64_t rows, int64_t draw, const Candidate& x, const Candidate& y) {
+    const int64_t k = problem_.k;
+    switch (kind) {
+      case Rows::kDrawn:
+        return DrawPatterns(type, rows * k, random_(), static_cast<int>(draw));
+      case Rows::kCancelling:
+        return DrawCancellingPatterns(type, k, rows, random_());
+      case Rows::kTies:
+        return DrawTiePatterns(type, problem_.output_type, k, rows, random_());
+      case Rows::kEdges:
+        return DrawEdgePatterns(type, k, rows, random_());
+      case Rows::kEdgesOfNode:
+      case Rows::kPairsOfNode:
+        break;
+    }
+    return RowsOfNodes(kind, type, rows, x, y);
+  }
+
   // Operands on which the candidates x and y differ, found without the library; without outputs where none are found.
   absl::StatusOr<Draw> FindSeparating(const Candidate& x, const Candidate& y) {
-    const bool edges = group_ == 1 && (problem_.a_type == FormatId::kBf16 || problem_.a_type == FormatId::kF32);
     const bool rows_vary = problem_.m >= problem_.n;
     const int64_t rows = std::min<int64_t>(rows_vary ? problem_.m : problem_.n, 32), k = problem_.k;
     const FormatId varying_type = rows_vary ? problem_.a_type : problem_.b_type;
     const FormatId fixed_type = rows_vary ? problem_.b_type : problem_.a_type;
-    const int64_t tries = std::clamp<int64_t>((int64_t{1} << 22) / (rows * k), 4, 512);
+    const std::vector<Rows> kinds = RowsToTry(varying_type);
+    const int64_t tries = std::clamp<int64_t>((int64_t{1} << 22) / (rows * k), std::ssize(kinds), 512);
     for (int64_t i = 0; i < tries; ++i) {
-      const bool edge = edges && i % 4 != 0;
+      const Rows kind = kinds[i % std::ssize(kinds)];
       Draw draw;
       SparseRows& varying = rows_vary ? draw.a : draw.b;
       SparseRows& fixed = rows_vary ? draw.b : draw.a;
       varying.index.resize(rows);
       std::iota(varying.index.begin(), varying.index.end(), 0);
       fixed.index = {(rows_vary ? problem_.n : problem_.m) - 1};
-      const int kind = edge ? 0 : 1 + static_cast<int>(i % 3);
-      if (kind == 0) varying.patterns = DrawEdgePatterns(varying_type, k, rows, random_());
-      if (kind == 1) varying.patterns = DrawPatterns(varying_type, rows * k, random_(), static_cast<int>(i));
-      if (kind == 2) varying.patterns = DrawCancellingPatterns(varying_type, k, rows, random_());
-      if (kind == 3) varying.patterns = DrawTiePatterns(varying_type, problem_.output_type, k, rows, random_());
+      varying.patterns = DrawRows(kind, varying_type, rows, i, x, y);
+      const bool edge = kind == Rows::kEdges || kind == Rows::kEdgesOfNode;
       fixed.patterns = DrawPatterns(fixed_type, k, random_(), static_cast<int>(i));
-      if (kind != 1) fixed.patterns.assign(k, PowerOfTwo(fixed_type, edge ? 64 : 0));
+      if (kind != Rows::kDrawn) fixed.patterns.assign(k, PowerOfTwo(fixed_type, edge ? 64 : 0));
       draw.outputs = rows_vary ? Grid(rows, 1) : Grid(1, rows);
       const absl::StatusOr<std::vector<uint64_t>> of_x = Foretell(draw, x), of_y = Foretell(draw, y);
       if (!of_x.ok()) return of_x.status();

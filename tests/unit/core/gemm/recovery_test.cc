@@ -28,6 +28,19 @@ TEST(RecoveryTest, RandomHiddenDescriptorsAreRecovered) {
   EXPECT_LE(table.median_launches(), 40);
 }
 
+// Few operands tell these from a neighbour: sums of five parts by lanes, and a last product by itself; outputs are bf16.
+TEST(RecoveryTest, FormsThatHardlyShowAreToldApart) {
+  for (const uint64_t seed : {2118, 4185}) {
+    SimulationOptions options;
+    options.seed = seed;
+    options.count = 1;
+    const absl::Status status = Simulate(options, [](const SimulatedCase& c) {
+      EXPECT_TRUE(c.recovered()) << ToText(c.hidden.desc) << "\n" << ToText(c.recovery.desc);
+    });
+    EXPECT_TRUE(status.ok()) << status;
+  }
+}
+
 HiddenGemm Hidden(const std::string& text, int64_t m, int64_t n, int64_t k, int sm = 90) {
   HiddenGemm hidden;
   const auto desc = ParseGemmDesc("gemm/1 " + text);
