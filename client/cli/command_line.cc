@@ -200,6 +200,7 @@ void AddJobCommands(CLI::App* app, Builder* b) {
   CLI::App* fleet = AddCommand(app, b, Command::kFleet, "fleet", "Show workers and their devices", kFleetHelp);
   AddCommonOptions(fleet, b);
   fleet->add_option("workers", o.names, "Workers; default: all")->type_name("WORKER");
+  fleet->add_flag("--watch", o.watch, "Show all workers, and what they run, again after each change, until Ctrl-C");
   fleet->add_flag("--drain", o.drain, "Give the workers nothing new");
   fleet->add_flag("--undrain", o.undo, "Take the workers back into service");
   fleet->add_flag("--revoke", o.revoke, "Forget the tokens of workers that enrolled, and stop what they run");
@@ -519,7 +520,10 @@ ParsedCommandLine Finish(CLI::App* app, Builder* b) {
     if (!buffer.ok()) return UsageError(std::string(buffer.status().message()));
     line.launch.buffers.push_back(*std::move(buffer));
   }
-  if (line.job.names.empty() && (!line.job.out.empty() || line.job.cancel || line.job.remove || line.job.watch ||
+  const bool watches_fleet = line.command == Command::kFleet && line.job.watch;
+  if (watches_fleet && !line.job.names.empty()) return UsageError("--watch shows all workers; leave the names out");
+  const bool watches_jobs = line.job.watch && !watches_fleet;
+  if (line.job.names.empty() && (!line.job.out.empty() || line.job.cancel || line.job.remove || watches_jobs ||
                                  line.job.drain || line.job.undo || line.job.revoke))
     return UsageError("name the jobs, reproducers or workers that this is about");
   const bool takes_many = line.command == Command::kPartition || line.command == Command::kSignature ||

@@ -109,7 +109,7 @@ Exit codes: 0 done; 2 usage error.)";
 
 inline constexpr char kFleetHelp[] =
     R"(Examples:
-  samebits fleet
+  samebits fleet --watch
   samebits fleet gpu-7 --drain
   samebits fleet enrol > enrolment
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <random>
 #include <set>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cli/commands.h"
 #include "client/cli/gemm_report.h"
@@ -17,6 +19,7 @@
 #include "client/cli/kernel_message.h"
 #include "client/cli/kernel_source.h"
 #include "client/cli/progress.h"
+#include "client/cli/terminal.h"
 #include "client/cpp/job_client.h"
 
 namespace samebits::cli {
@@ -219,18 +222,78 @@ ExitCode RunJobs(const CommandLine& line) {
   return code;
 }
 
+namespace {
+
+constexpr absl::Duration kFleetPoll = absl::Seconds(1);
+constexpr char kClearScreen[] = "\x1b[H\x1b[2J";
+
+constexpr int kMostJobsAsked = 50;
+
+// Lines about the tasks that run, by worker, of the latest jobs that run.
+absl::StatusOr<std::map<std::string, std::string>> RunningTasks(JobClient& client) {
+  const absl::StatusOr<v1::ListOperationsResponse> open = client.ListOperations(/*open_only=*/true, "");
+  if (!open.ok()) return open.status();
+  std::map<std::string, std::string> running;
+  int asked = 0;
+  for (const Operation& listed : open->operations()) {
+    if (listed.state() != Operation::RUNNING || ++asked > kMostJobsAsked) continue;
+    const absl::StatusOr<Operation> operation = client.GetOperation(listed.name());  // lists tell no tasks
+    if (absl::IsNotFound(operation.status())) continue;
+    if (!operation.ok()) return operation.status();
+    for (const Operation::Task& task : operation->tasks()) {
+      if (task.state() != Operation::RUNNING || task.worker().empty()) continue;
+      std::string& lines = running[FullName("workers", task.worker())];
+      absl::StrAppend(&lines, "    runs ", operation->name(), "  ", OneLine(operation->method()));
+      if (task.total() != 0) absl::StrAppend(&lines, ", ", task.done(), " of ", task.total(), " steps");
+      lines += "\n";
+    }
+  }
+  return running;
+}
+
+// All workers, each with what it runs; in JSON the workers alone, a line each.
+absl::StatusOr<std::string> FleetText(const CommandLine& line, JobClient& client) {
+  const absl::StatusOr<v1::ListWorkersResponse> workers = client.ListWorkers();
+  if (!workers.ok()) return workers.status();
+  std::string text;
+  if (FormatOf(line) == Format::kJson) {
+    for (const v1::Worker& worker : workers->workers()) absl::StrAppend(&text, JsonMessage(worker), "\n");
+    return text;
+  }
+  if (workers->workers().empty())
+    return "no workers; on a node: samebits-worker --server HOST:PORT --allow-submitted-kernels\n";
+  const auto running = RunningTasks(client);
+  if (!running.ok()) return running.status();
+  for (const v1::Worker& worker : workers->workers()) {
+    text += HumanWorker(worker, OutputLayout(line));
+    if (const auto at = running->find(worker.name()); at != running->end()) text += at->second;
+  }
+  return text;
+}
+
+// Once; with --watch again after each change, until the process is ended or the server does not answer.
+ExitCode ShowFleet(const CommandLine& line, JobClient& client) {
+  std::string shown;
+  for (bool first = true;; first = false) {
+    const absl::StatusOr<std::string> text = FleetText(line, client);
+    if (!text.ok()) return ReportError(line, text.status());
+    if (first || *text != shown) {
+      const bool redraws = line.job.watch && FormatOf(line) != Format::kJson && IsTerminal(1);
+      PrintText(redraws ? kClearScreen + *text : *text);
+      std::fflush(stdout);
+    }
+    if (!line.job.watch) return ExitCode::kEquivalent;
+    shown = *text;
+    absl::SleepFor(kFleetPoll);
+  }
+}
+
+}  // namespace
+
 ExitCode RunFleet(const CommandLine& line) {
   const absl::StatusOr<std::unique_ptr<JobClient>> client = Connect(line);
   if (!client.ok()) return ReportError(line, client.status());
-  if (line.job.names.empty()) {
-    const absl::StatusOr<v1::ListWorkersResponse> workers = (*client)->ListWorkers();
-    if (!workers.ok()) return ReportError(line, workers.status());
-    if (workers->workers().empty() && FormatOf(line) != Format::kJson)
-      PrintLine("no workers; on a node: samebits-worker --server HOST:PORT --allow-submitted-kernels");
-    for (const v1::Worker& worker : workers->workers())
-      PrintMessage(line, worker, HumanWorker(worker, OutputLayout(line)));
-    return ExitCode::kEquivalent;
-  }
+  if (line.job.names.empty()) return ShowFleet(line, **client);
   ExitCode code = ExitCode::kEquivalent;
   for (const std::string& given : line.job.names) {
     const std::string name = FullName("workers", given);

@@ -111,6 +111,27 @@ TEST_F(JobsTest, FleetShowsWorkers) {
   EXPECT_EQ(Ask({"fleet", "nobody"}).exit_code, 2);
 }
 
+TEST_F(JobsTest, FleetIsWatchedWithWhatItRuns) {
+  SamebitsProcess watch({"fleet", "--watch", "--server", server_.address()});
+  const auto says = [&](const char* text) {
+    for (int i = 0; i < 300; ++i) {
+      if (watch.out().find(text) != std::string::npos) return true;
+      usleep(50'000);
+    }
+    return false;
+  };
+  EXPECT_TRUE(says("no workers")) << watch.out();
+  WorkerProcess worker(server_.address(), "w");
+  EXPECT_TRUE(says("ONLINE   workers/w")) << watch.out();
+  const std::string endless = ElementKernel("add.f32 %f3, %f1, %f1;\nL: setp.eq.f32 %p1, %f1, %f1;\n@%p1 bra L;");
+  const Outcome started = Verify({files_.Write("endless.ptx", endless)}, {"--no-wait"});
+  ASSERT_EQ(started.exit_code, 0) << started.err;
+  EXPECT_TRUE(says("    runs operations/")) << watch.out();
+  EXPECT_THAT(watch.out(), HasSubstr("VerifyKernels"));
+  EXPECT_TRUE(watch.Running());
+  EXPECT_EQ(Ask({"jobs", started.out.substr(0, started.out.find('\n')), "--cancel"}).exit_code, 0);
+}
+
 // On a stand-in for a GPU, whose kernels tell which machine code was loaded.
 TEST_F(JobsTest, FleetAndResultsSayWhichAssemblerAndLibrariesThereAre) {
   const fake_gpu::ScopedVariable driver("SAMEBITS_CUDA_DRIVER", SAMEBITS_FAKE_DRIVER),

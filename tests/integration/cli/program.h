@@ -51,6 +51,7 @@ class SamebitsProcess {
   SamebitsProcess& operator=(const SamebitsProcess&) = delete;
   bool Running();
   void Kill();  // SIGKILL
+  std::string out() const { return ReadAll(streams_.path() + "/out"); }  // so far
 
  private:
   const Folder streams_;
