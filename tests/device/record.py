@@ -1,5 +1,6 @@
 """What every record of a device run says about where it came from."""
 import datetime
+import json
 import platform
 import subprocess
 import sys
@@ -31,3 +32,12 @@ def environment(device, cuda_version, commit):
                      "python": platform.python_version(), "numpy": numpy.__version__},
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
     }
+
+
+def renewed(path, key, rows, commit):
+    """Rows of a run, in the place of those of the same name in the record that `path` holds from before, if it does: so a
+    run of some of the cases renews these. Each says of which commit it is."""
+    new = {row[key]: {**row, "commit": commit} for row in rows}
+    before = json.loads(path.read_text()) if path.exists() else {}
+    kept = [{"commit": before.get("commit", ""), **row} for row in before.get("cases", before.get("kernels", []))]
+    return [new.pop(row[key], row) for row in kept] + list(new.values())

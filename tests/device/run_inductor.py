@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 """torch.compile with and without samebits.inductor.keep_equivalent on the GPU.
 
-    run_inductor.py --out DIR [--packages DIR] [--commit C] [--seconds S]
+    run_inductor.py --out DIR [--packages DIR] [--commit C] [--only NAME] [--seconds S]
 
 Needs PyTorch and Triton besides what the other programs need; --packages names a folder made with
 client/python/bundle.py. Each case is compiled with max-autotune four times, each with fresh caches: as PyTorch does it,
 with the hook (reference "first" and "largest"), and with the reference alone. In the hooked run every choice and every
 configuration, kept or not, runs on the same data, so that the hardware says which return the reference's bytes. Writes
-DIR/inductor-record.json as it goes. Exit status 1 where something kept returned other bytes, or a case failed.
+DIR/inductor-record.json as it goes; what it held before of other cases stays. Exit status 1 where something kept returned
+other bytes, or a case failed.
 """
 import argparse
 import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import sys
 import time
 import traceback
@@ -28,6 +30,7 @@ def parse():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--packages", type=pathlib.Path)
     parser.add_argument("--commit", default="")
+    parser.add_argument("--only", default="", help="cases whose names this regular expression finds")
     parser.add_argument("--seconds", type=float, default=150.0, help="stop starting cases after this long")
     options = parser.parse_args()
     if options.packages:
@@ -203,7 +206,7 @@ def main():
     device = (torch.cuda.get_device_name(), int(float(torch.version.cuda or 0) * 1000))
     print(f"{device[0]}, torch {torch.__version__}, triton {triton.__version__}", flush=True)
     rows, left = [], []
-    for name in CASES:
+    for name in (name for name in CASES if re.search(options.only, name)):
         if time.monotonic() - begin > options.seconds:
             left.append(name)
             continue
@@ -214,9 +217,10 @@ def main():
             row = {"case": name, "failed": traceback.format_exc().splitlines()[-1]}
         rows.append(row)
         print(f"{time.monotonic() - begin:6.1f} s  {json.dumps(row)}"[:3000], flush=True)
-        done = [r for r in rows if "failed" not in r]
+        every = record.renewed(options.out / "inductor-record.json", "case", rows, options.commit)
+        done = [r for r in every if "failed" not in r]
         lists = [fact for r in done for fact in r["lists"]]
-        figures = {"cases": len(rows), "failed": len(rows) - len(done), "left_out": len(left), "lists": len(lists),
+        figures = {"cases": len(every), "failed": len(every) - len(done), "left_out": len(left), "lists": len(lists),
                    "judged": sum(f["of"] for f in lists), "kept": sum(f["kept"] for f in lists),
                    "kept with other bytes": sum(len(f["kept with other bytes"]) for f in lists),
                    "dropped with the same": sum(len(f["dropped with the same"]) for f in lists),
@@ -225,7 +229,7 @@ def main():
                    "seconds": round(time.monotonic() - begin, 1)}
         (options.out / "inductor-record.json").write_text(json.dumps(
             {"what": "torch.compile with equal bits", **record.environment(*device, options.commit), "torch": torch.__version__,
-             "triton": triton.__version__, "figures": figures, "cases": rows, "left": left}, indent=1) + "\n")
+             "triton": triton.__version__, "figures": figures, "cases": every, "left": left}, indent=1) + "\n")
     good = not left and all("failed" not in r and r["output has the reference's bytes"] for r in rows)
     return 0 if good and not any(f["kept with other bytes"] for r in rows for f in r["lists"]) else 1
 

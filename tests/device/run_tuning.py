@@ -12,7 +12,7 @@ time with that of Triton's own benchmarking of the whole space: its compilations
 them, and its timing.
 ops: for each case of ops_cases.py the pinned configurations are checked, run and compared byte for byte, and the best
 time is set against the best of the free-order space at the same shape.
-Writes DIR/tuning-record.json and DIR/ops-record.json as it goes. Exit status 1 where a kept configuration returned other
+Writes DIR/tuning-record.json and DIR/ops-record.json as it goes; what they held before of other names stays. Exit status 1 where a kept configuration returned other
 bytes, a pinned space has several classes, or time ran out.
 """
 import argparse
@@ -188,15 +188,16 @@ def tuning(options, begin, device):
         rows.append(row)
         say(begin, json.dumps({k: v if k not in ("first", "largest") else {a: len(b) if isinstance(b, list) else b for a, b in v.items()}
                                for k, v in row.items()}))
-        done = [r for r in rows if "failed" not in r]
-        figures = {"kernels": len(rows), "failed": len(rows) - len(done), "left_out": len(left),
+        every = record.renewed(options.out / "tuning-record.json", "kernel", rows, options.commit)
+        done = [r for r in every if "failed" not in r]
+        figures = {"kernels": len(every), "failed": len(every) - len(done), "left_out": len(left),
                    "configurations": sum(r["configurations"] for r in done),
                    "kept with other bytes": sum(len(r[k]["kept with other bytes"]) for r in done for k in ("first", "largest")),
                    "over-split, of the first's class": sum(len(r["first"]["over-split"]) for r in done),
                    "over-split, of the largest class": sum(len(r["largest"]["over-split"]) for r in done),
                    "largest share of the call": max((r["share"] for r in done), default=None),
                    "seconds": round(time.monotonic() - begin, 1)}
-        write(options, "tuning-record.json", "keep_equivalent against the hardware", device, figures, {"kernels": rows, "left": left})
+        write(options, "tuning-record.json", "keep_equivalent against the hardware", device, figures, {"kernels": every, "left": left})
     return not left and all("failed" not in r and not r["first"]["kept with other bytes"] and not r["largest"]["kept with other bytes"] for r in rows)
 
 
@@ -310,14 +311,15 @@ def ops_table(options, begin, device):
             row = {"case": case.name, "failed": traceback.format_exc().splitlines()[-1]}
         rows.append(row)
         say(begin, json.dumps(row))
-        done = [r for r in rows if "failed" not in r]
-        figures = {"cases": len(rows), "failed": len(rows) - len(done), "left_out": len(left),
+        every = record.renewed(options.out / "ops-record.json", "case", rows, options.commit)
+        done = [r for r in every if "failed" not in r]
+        figures = {"cases": len(every), "failed": len(every) - len(done), "left_out": len(left),
                    "within 5 %": sum(r["ratio"] <= 1.05 for r in done), "within 10 %": sum(r["ratio"] <= 1.10 for r in done),
                    "largest ratio": max((r["ratio"] for r in done), default=None),
                    "one class on the hardware": sum(r["classes on the hardware"] == 1 for r in done),
                    "one class proved": sum(r["classes proved"] == 1 and not r["undecided"] for r in done),
                    "seconds": round(time.monotonic() - begin, 1)}
-        write(options, "ops-record.json", "pinned-order reductions against free-order ones", device, figures, {"cases": rows, "left": left})
+        write(options, "ops-record.json", "pinned-order reductions against free-order ones", device, figures, {"cases": every, "left": left})
     return not left and all("failed" not in r and r["classes on the hardware"] == 1 for r in rows)
 
 

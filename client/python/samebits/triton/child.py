@@ -78,6 +78,7 @@ class Child:
     def begin(self) -> None:
         """In a process of its own."""
         gc.freeze()  # what is inherited is never looked through, so that its pages stay shared
+        gc.set_threshold(50_000)
         if self._key is not None:
             from triton.runtime import cache
 
