@@ -9,7 +9,7 @@ import free_ops
 from samebits.triton import ops
 from tuning_cases import random
 
-PINNED, FREE = 60, 48  # configurations of each at most
+PINNED, FREE = 48, 48  # configurations of each at most
 
 
 @dataclasses.dataclass

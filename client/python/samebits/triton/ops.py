@@ -214,19 +214,27 @@ def _place(BI: tl.constexpr, K: tl.constexpr, V: tl.constexpr, r: tl.constexpr):
 
 
 @triton.jit
-def _load_runs(x, start, first, n, BI: tl.constexpr, K: tl.constexpr, V: tl.constexpr, FULL: tl.constexpr,
-               ONCE: tl.constexpr = True):
-    """The elements first .. first + BI - 1 of each row in fp32; zero where there is none. ONCE: no program reads them
-    again."""
-    EVICT: tl.constexpr = "evict_first" if ONCE else ""
+def _load(at, fits, READ: tl.constexpr):
+    """Elements that exist. READ "ahead": under a mask, though none is needed, with a register for each, so that more loads
+    are under way at once; "once": caches are told that no program reads them again."""
+    if READ == "ahead":
+        return tl.load(at, mask=fits, other=0.0)
+    elif READ == "once":
+        return tl.load(at, eviction_policy="evict_first")
+    else:
+        tl.static_assert(READ == "plain")
+        return tl.load(at)
+
+
+@triton.jit
+def _load_runs(x, start, first, n, fits, BI: tl.constexpr, K: tl.constexpr, V: tl.constexpr, FULL: tl.constexpr,
+               READ: tl.constexpr):
+    """The elements first .. first + BI - 1 of each row in fp32; zero where there is none. fits: which rows exist."""
     values = ()
     for r in tl.static_range(_count_runs(BI, K, V)):
         i = first + _place(BI, K, V, r)
         at = x + start[:, None] + i[None, :]
-        if FULL:
-            v = tl.load(at, eviction_policy=EVICT)
-        else:
-            v = tl.load(at, mask=(i < n)[None, :], other=0.0, eviction_policy=EVICT)
+        v = _load(at, fits[:, None], READ) if FULL else tl.load(at, mask=(i < n)[None, :], other=0.0)
         values = values + (v.to(tl.float32),)
     return values
 
@@ -294,11 +302,11 @@ def _right_to_left(sums, BI: tl.constexpr):
 @triton.jit
 def sum_rows(x, y, out, rows, n, x_stride, y_stride, divisor, SPAN: tl.constexpr, KIND: tl.constexpr,
              DIVIDE: tl.constexpr, BO: tl.constexpr, BI: tl.constexpr, S: tl.constexpr, K: tl.constexpr = 1,
-             FULL: tl.constexpr = False, SHARED: tl.constexpr = False, AHEAD: tl.constexpr = False):
+             FULL: tl.constexpr = False, SHARED: tl.constexpr = False, READ: tl.constexpr = "plain"):
     """out[row, part] = tree over x[row, i], i in part * SPAN ...; parts are the second grid axis.
 
     KIND "value", "square" or "product" (with y[row, i]; SHARED: y_stride is 0); DIVIDE: divided by `divisor`, rounded
-    once. AHEAD: all of x is under way before the first of y, which takes registers.
+    once.
     """
     row = tl.program_id(0) * BO + tl.arange(0, BO)
     fits = row < rows
@@ -307,12 +315,10 @@ def sum_rows(x, y, out, rows, n, x_stride, y_stride, divisor, SPAN: tl.constexpr
     none = tl.zeros((BO,), tl.float32)
     if 2 * BI > SPAN:
         V: tl.constexpr = _vector(x.dtype)
-        v = _load_runs(x, wide * x_stride, first, n, BI, K, V, FULL)
+        v = _load_runs(x, wide * x_stride, first, n, fits, BI, K, V, FULL, READ)
         w = v
         if KIND == "product":
-            if AHEAD:
-                tl.debug_barrier()
-            w = _load_runs(y, tl.zeros((1,), tl.int64) if SHARED else wide * y_stride, first, n, BI, K, V, FULL, False)
+            w = _load_runs(y, tl.zeros((1,), tl.int64) if SHARED else wide * y_stride, first, n, fits, BI, K, V, FULL, "plain")
         total = _fold_runs(v, w, none, first, n, BO, BI, K, V, FULL, KIND)
     else:
         total = _tree(x, wide * x_stride, y, wide * y_stride, first, n, none, SPAN, BO, BI, S, KIND)
@@ -364,7 +370,7 @@ def sum_columns(x, out, n, columns, x_stride, divisor, SPAN: tl.constexpr, DIVID
 
 @triton.jit
 def var_rows(x, out, rows, n, x_stride, divisor, SPAN: tl.constexpr, BO: tl.constexpr, BI: tl.constexpr, S: tl.constexpr,
-             K: tl.constexpr = 1, FULL: tl.constexpr = False):
+             K: tl.constexpr = 1, FULL: tl.constexpr = False, READ: tl.constexpr = "plain"):
     """out[row] = tree over (x - mean)**2, divided by `divisor`; the mean is the tree over x, divided by n."""
     row = tl.program_id(0) * BO + tl.arange(0, BO)
     fits = row < rows
@@ -373,7 +379,7 @@ def var_rows(x, out, rows, n, x_stride, divisor, SPAN: tl.constexpr, BO: tl.cons
     start = wide * x_stride
     if 2 * BI > SPAN:
         V: tl.constexpr = _vector(x.dtype)
-        v = _load_runs(x, start, 0, n, BI, K, V, FULL)
+        v = _load_runs(x, start, 0, n, fits, BI, K, V, FULL, READ)
         center = tl.div_rn(_fold_runs(v, v, one, 0, n, BO, BI, K, V, FULL, "value"), one * n)
         total = _fold_runs(v, v, center, 0, n, BO, BI, K, V, FULL, "centered")
     else:
@@ -392,7 +398,7 @@ def softmax_rows(x, out, rows, n, x_stride, out_stride, SPAN: tl.constexpr, BO: 
     if 2 * BI > SPAN:
         V: tl.constexpr = _vector(x.dtype)
         COUNT: tl.constexpr = _count_runs(BI, K, V)
-        v = _load_runs(x, wide * x_stride, 0, n, BI, K, V, FULL)
+        v = _load_runs(x, wide * x_stride, 0, n, fits, BI, K, V, FULL, "plain")
         top = tl.full((BO,), float("-inf"), tl.float32)
         for r in tl.static_range(COUNT):
             if FULL:
@@ -440,8 +446,8 @@ def rms_norm_rows(x, weight, out, rows, n, x_stride, out_stride, eps, SPAN: tl.c
     one = tl.full((BO,), 1.0, tl.float32)
     if 2 * BI > SPAN:
         V: tl.constexpr = _vector(x.dtype)
-        v = _load_runs(x, wide * x_stride, 0, n, BI, K, V, FULL)
-        g = _load_runs(weight, tl.zeros((1,), tl.int64), 0, n, BI, K, V, FULL, False)
+        v = _load_runs(x, wide * x_stride, 0, n, fits, BI, K, V, FULL, "plain")
+        g = _load_runs(weight, tl.zeros((1,), tl.int64), 0, n, fits, BI, K, V, FULL, "plain")
         total = _fold_runs(v, v, one, 0, n, BO, BI, K, V, FULL, "square")
         scale = tl.rsqrt(tl.div_rn(total, one * n) + eps)
         y = ()
@@ -477,7 +483,7 @@ def space(op: str, n: int) -> List[triton.Config]:
     op: "sum", "mean", "var", "dot_rows", "softmax", "rms_norm"; "sum_columns" and "mean_columns" along the first axis.
     Constants: BO rows or columns a program, BI elements a tile (U rows in registers), S parts side by side, SPAN
     elements of the axis a program (less than the axis: a second pass adds the parts), K vectors of 16 bytes that a
-    thread takes side by side, FULL: all elements of all tiles exist, AHEAD: of dot_rows, more loads under way at once.
+    thread takes side by side, FULL: all elements of all tiles exist, READ: how these are loaded (see _load).
     """
     whole = _power(n)
     if op in ("sum_columns", "mean_columns"):
@@ -507,12 +513,12 @@ def _whole_tiles(op: str, n: int) -> List[triton.Config]:
         return []
     tiles = [(tight, tight == n)] + [(whole, False)] * (tight < whole)
     twice = op in ("var", "softmax", "rms_norm")  # Triton takes minutes where several rows are read twice in runs
-    runs = (1,) if op == "softmax" else (1, 2, 4)  # no faster there, and unproved for many rows
+    runs = (1,) if op == "softmax" else (1, 2)  # no faster there, and unproved for many rows
     shapes = [dict(BO=bo, BI=bi, S=1, SPAN=whole, K=k, FULL=full) for bi, full in tiles for k in runs
               for bo in ((1,) if k > 1 and twice or bi < whole and op == "var" else (1, 2, 4, 8, 16))
               if k == 1 or (bi == tight and tight >= 512 * k)]
-    if op == "dot_rows":
-        shapes += [dict(c, AHEAD=True) for c in shapes if c["K"] == 1 and c["FULL"]]
+    if op not in ("softmax", "rms_norm"):
+        shapes += [dict(c, READ=read) for read in ("ahead", "once") for c in shapes if c["K"] == 1 and c["FULL"]]
     return [triton.Config(c, num_warps=w) for c in shapes for w in (1, 2, 4, 8, 16)
             if 1 <= c["BO"] * c["BI"] / (32 * w) <= (128 if c["FULL"] else 64) and c["BO"] * c["BI"] <= _TILE]
 
