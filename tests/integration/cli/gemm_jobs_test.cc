@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -39,7 +40,9 @@ class GemmJobsTest : public ::testing::Test {
   Json Disturbed(const std::vector<std::string>& words) {
     std::string name;
     {
-      WorkerProcess first(server_.address(), "first");
+      // as many slots as cores: a thread for each, so that no job is too short
+      const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1u, 64u);
+      WorkerProcess first(server_.address(), "first", {"--cpu-slots", std::to_string(cores)});
       name = Start(words);
       AwaitSome(name);
       first.Kill();
