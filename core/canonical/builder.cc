@@ -217,6 +217,26 @@ void Builder::ArithmeticOperand(Scalar* s, Format f) {
       Dispatch(Fn::kFConvert, attr.Encode(), 32, &inner, 1, s);
     }
   }
+  MagnitudeOperand(s, f);
+}
+
+// {x without its sign, 0:1} is the magnitude of x where the payload and sign of a NaN are not seen.
+void Builder::MagnitudeOperand(Scalar* s, Format f) {
+  const int magnitude = expr::FormatBits(f) - 1;
+  const expr::Node& m = nodes_[s->node];
+  if (m.fn != Fn::kConcat || m.children != 2 || m.attr != (static_cast<uint64_t>(magnitude) | 1 << 8)) return;
+  uint64_t value;
+  if (!nodes_.IsConst(nodes_.child(s->node, 1).node, &value) || value != 0) return;
+  Scalar inner = nodes_.ChildScalar(*s, 0);
+  const expr::Node& bits = nodes_[inner.node];
+  if (bits.fn == Fn::kExtract && bits.attr == 0 && nodes_[nodes_.child(inner.node, 0).node].width == magnitude + 1)
+    inner = nodes_.ChildScalar(inner, 0);
+  else if (bits.fn != Fn::kLeaf)
+    return;
+  Hit(Rewrite::kAbsBits);
+  Attr attr;
+  attr.to = f;
+  Dispatch(Fn::kFAbs, attr.Encode(), magnitude + 1, &inner, 1, s);
 }
 
 // Takes an exact sign flip off an arithmetic operand; true if there was one.

@@ -66,6 +66,7 @@ class Builder {
   Scalar SelfOf(expr::NodeId node) const;
   void SettleScalar(Scalar* s);
   void ArithmeticOperand(Scalar* s, expr::Format f);
+  void MagnitudeOperand(Scalar* s, expr::Format f);
   bool WithoutMinusInfinity(const Scalar& max, int depth, Scalar* out);
   bool DropMinusInfinity(const Scalar& x, Scalar* negated_max);
   void RecordExtreme(const Scalar* c, const Scalar& select);

@@ -27,6 +27,7 @@ namespace samebits::canonical {
   X(kNegArithmetic, "arithmetic(neg x) -> arithmetic(signflip x)")                                             \
   X(kDoubleFlip, "signflip(signflip x) -> x")                                                                  \
   X(kWidenShift, "arithmetic on (bf16 bits << 16) -> on the widening conversion")                              \
+  X(kAbsBits, "arithmetic on x with its sign bit cleared -> on abs(x)")                                        \
   X(kSelectExtreme, "select(b < a, a, select(isnan a, a, b)) -> max.NaN(a, b) where -0 is as +0, all NaNs one") \
   X(kCompareSwap, "a > b -> b < a, a >= b -> b <= a")                                                          \
   X(kCompareNot, "not (a < b) -> b <= a or unordered, and so on")                                              \

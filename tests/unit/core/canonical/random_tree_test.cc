@@ -102,6 +102,7 @@ class Grower {
       case 15:
         return F(random_.OneIn(2) ? Fn::kFDiv : Fn::kFMul, f, {sub(), sub()}, Rounding(f), f == Format::kF32 ? ftz : 0);
       default:
+        if (random_.OneIn(3)) return Concat({Extract(0, width - 1, sub()), C(random_.OneIn(4) ? 1 : 0, 1)});
         if (f == Format::kF32)
           return Concat({random_.OneIn(3) ? Integer(16, depth - 1) : C(0, 16), Float(Format::kBf16, depth - 1)});
         return sub();
