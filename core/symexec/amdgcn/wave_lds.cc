@@ -33,8 +33,8 @@ bool WaveMachine::LdsAccessAt(const Value& address, uint32_t bytes, LdsAccess** 
   if (access == nullptr) {
     auto fresh = std::make_unique<LdsAccess>();
     // Twelve bytes need the alignment of four.
-    const uint32_t unit = bytes == 12 ? 4 : bytes, beyond = bytes - unit;
-    if (!LaneAddresses(address, unit, shared_bytes_ - std::min(shared_bytes_, beyond), "LDS", &fresh->addresses)) return false;
+    if (!LaneAddresses(address, bytes == 12 ? 4 : bytes, shared_bytes_, "LDS", &fresh->addresses)) return false;
+    if (bytes == 12 && !LaneAddresses(address, 4, shared_bytes_ - std::min(shared_bytes_, 8u), "LDS", &fresh->addresses)) return false;
     fresh->lanes = LanesOf(exec_);
     access = std::move(fresh);
   }
