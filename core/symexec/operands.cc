@@ -322,6 +322,11 @@ bool Machine::Blend(MaskId mask, const Value& a, const Value& b, Value* out) {
   const int width = std::max(a.width, b.width);
   absl::InlinedVector<Piece, 4> pa, pb;
   if (!ToPieces(a, width, &pa) || !ToPieces(b, width, &pb)) return false;
+  for (const auto* pieces : {&pa, &pb}) {
+    int bits = 0;
+    for (const Piece& p : *pieces) bits += p.bits;
+    if (bits < width) return Unknown("WIDTH", "a register holds values of different widths in different lanes");
+  }
   // Cut both alike.
   absl::InlinedVector<Piece, 4> merged;
   int at = 0;
