@@ -36,6 +36,14 @@ inline constexpr size_t kLongestName = 256;   // bytes of a request's id and of 
 absl::StatusOr<absl::Duration> TimeoutOf(const google::protobuf::Duration& stated, absl::Duration longest,
                                          std::string_view longest_text, std::string_view field);
 
+// The timeout that `message` states, as above, or `unless_stated` where it states none.
+template <typename Message>
+absl::StatusOr<absl::Duration> TimeoutOf(const Message& message, absl::Duration unless_stated, absl::Duration longest,
+                                         std::string_view longest_text, std::string_view field) {
+  if (!message.has_timeout()) return unless_stated;
+  return TimeoutOf(message.timeout(), longest, longest_text, field);
+}
+
 // Calls `use` with each device of each worker and with what that worker said of itself, its id included. Workers whose
 // description cannot be read are left out.
 void ForEachDevice(const std::vector<storage::WorkerRecord>& workers,

@@ -143,8 +143,7 @@ absl::StatusOr<Submission> MakeNumericsSubmission(const NumericsRequest& request
   const v1::NumericsRun& run = *proto::RunOf(request);
   for (const absl::Status& status : {CheckScalars(run), CheckModel(request)})
     if (!status.ok()) return status;
-  absl::StatusOr<absl::Duration> timeout = kDefaultTimeout;
-  if (run.has_timeout()) timeout = TimeoutOf(run.timeout(), kLongestTimeout, "30 days", "run.timeout");
+  const absl::StatusOr<absl::Duration> timeout = TimeoutOf(run, kDefaultTimeout, kLongestTimeout, "30 days", "run.timeout");
   if (!timeout.ok()) return timeout.status();
   absl::StatusOr<std::string> target = ChooseTarget(request, workers);
   if (!target.ok()) return target.status();

@@ -112,8 +112,7 @@ std::vector<std::string> EmulationTargetsOf(const worker::v1::CreateWorkerSessio
 absl::StatusOr<Submission> MakeEmulateGemmSubmission(const EmulateGemmOnWorkerRequest& request,
                                                      const std::vector<storage::WorkerRecord>& workers) {
   if (absl::Status status = CheckRequest(request); !status.ok()) return status;
-  absl::StatusOr<absl::Duration> timeout = kDefaultTimeout;
-  if (request.has_timeout()) timeout = TimeoutOf(request.timeout(), kLongestTimeout, "30 days", "timeout");
+  const absl::StatusOr<absl::Duration> timeout = TimeoutOf(request, kDefaultTimeout, kLongestTimeout, "30 days", "timeout");
   if (!timeout.ok()) return timeout.status();
   absl::StatusOr<std::string> target = ChooseTarget(request.device(), workers);
   if (!target.ok()) return target.status();

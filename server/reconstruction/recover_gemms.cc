@@ -46,8 +46,7 @@ absl::Status CheckRequest(const RecoverGemmsRequest& request) {
 absl::StatusOr<Submission> MakeRecoverGemmsSubmission(const RecoverGemmsRequest& request,
                                                       const std::vector<storage::WorkerRecord>& workers) {
   if (absl::Status status = CheckRequest(request); !status.ok()) return status;
-  absl::StatusOr<absl::Duration> timeout = kDefaultTimeout;
-  if (request.has_timeout()) timeout = TimeoutOf(request.timeout(), kLongestTimeout, "30 days", "timeout");
+  const absl::StatusOr<absl::Duration> timeout = TimeoutOf(request, kDefaultTimeout, kLongestTimeout, "30 days", "timeout");
   if (!timeout.ok()) return timeout.status();
   absl::StatusOr<std::string> target = ChooseLibraryTarget(request.library(), request.device(), workers);
   if (!target.ok()) return target.status();

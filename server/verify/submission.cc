@@ -272,8 +272,7 @@ absl::StatusOr<Submission> MakeVerifySubmission(const VerifyKernelsRequest& requ
   if (!complete.ok()) return complete.status();
   absl::StatusOr<std::vector<std::string>> targets = ChooseTargets(*complete, completion.languages(), workers, limits);
   if (!targets.ok()) return targets.status();
-  absl::StatusOr<absl::Duration> timeout = Submission().timeout;
-  if (request.has_timeout()) timeout = TimeoutOf(request.timeout(), kLongestTimeout, "a week", "timeout");
+  const absl::StatusOr<absl::Duration> timeout = TimeoutOf(request, Submission().timeout, kLongestTimeout, "a week", "timeout");
   if (!timeout.ok()) return timeout.status();
   VerifyKernelsRequest anonymous = request;
   anonymous.clear_request_id();
