@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<uint8_t>> EmulateFiles(const GemmOptions& o, const ge
   const std::string* paths[] = {&o.a, &o.b, &o.c, &o.bias};
   for (int i = 0; i < 4; ++i) {
     if (paths[i]->empty()) continue;
-    absl::StatusOr<std::string> bytes = ReadBytes(*paths[i]);
+    absl::StatusOr<std::string> bytes = ReadOperand(o, *paths[i]);
     if (!bytes.ok()) return bytes.status();
     files[i] = *std::move(bytes);
   }

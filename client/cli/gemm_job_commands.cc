@@ -45,15 +45,20 @@ ExitCode PrintStarted(const CommandLine& line, const v1::Operation& operation) {
 
 absl::StatusOr<std::vector<gemm::GemmProblem>> ProblemsOf(const GemmOptions& options) {
   std::vector<gemm::GemmProblem> problems;
-  std::vector<std::string> texts = options.problems;
-  if (texts.empty()) texts.push_back(absl::StrCat(options.m, "x", options.n, "x", options.k));
-  for (const std::string& text : texts) {
+  if (options.problems.empty()) {
+    if (options.m < 1 && options.n < 1 && options.k < 1)
+      return absl::InvalidArgumentError("no shape; name some with --shape MxNxK, or one with --m, --n and --k");
+    const absl::StatusOr<gemm::GemmProblem> problem = ProblemOf(options);
+    if (!problem.ok()) return problem.status();
+    problems.push_back(*problem);
+  }
+  for (const std::string& text : options.problems) {
     GemmOptions o = options;
     const std::vector<std::string> sides = absl::StrSplit(text, 'x');
     if (sides.size() != 3 || !absl::SimpleAtoi(sides[0], &o.m) || !absl::SimpleAtoi(sides[1], &o.n) || !absl::SimpleAtoi(sides[2], &o.k))
       return absl::InvalidArgumentError(absl::StrCat("--shape '", text, "': MxNxK is needed, as 16x4096x4096"));
     const absl::StatusOr<gemm::GemmProblem> problem = ProblemOf(o);
-    if (!problem.ok()) return problem.status();
+    if (!problem.ok()) return absl::Status(problem.status().code(), absl::StrCat("--shape '", text, "': ", problem.status().message()));
     problems.push_back(*problem);
   }
   return problems;
@@ -81,7 +86,7 @@ absl::StatusOr<v1::EmulateGemmOnWorkerRequest> EmulationOf(const GemmOptions& o,
       operand->mutable_generated()->set_seed(parts.first);
       operand->mutable_generated()->set_distribution(parts.second);
     } else if (!text->empty()) {
-      absl::StatusOr<std::string> bytes = ReadBytes(*text);
+      absl::StatusOr<std::string> bytes = ReadOperand(o, *text);
       if (!bytes.ok()) return bytes.status();
       operand->set_packed(*std::move(bytes));
     }

@@ -1,11 +1,12 @@
 #include "client/cli/gemm_library.h"
 
+#include <algorithm>
 #include <bit>
-#include <fstream>
-#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
+#include "client/launch/manifest.h"
+#include "server/reconstruction/reconstruction.h"
 
 namespace samebits::cli {
 
@@ -13,16 +14,20 @@ absl::StatusOr<workers::GemmLibrary> FindGemmLibrary(const GemmOptions& o) {
   return workers::FindGemmLibrary({o.library, o.device, o.workspace, o.device_name, o.driver});
 }
 
-absl::StatusOr<std::string> ReadBytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in) return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read"));
-  return bytes;
+absl::StatusOr<std::string> ReadOperand(const GemmOptions& o, const std::string& path) {
+  constexpr uint64_t kMostElementBytes = 8;
+  const uint64_t m = std::clamp<int64_t>(o.m, 1, gemm::kMaxK), n = std::clamp<int64_t>(o.n, 1, gemm::kMaxK);
+  const uint64_t k = std::clamp<int64_t>(o.k, 1, gemm::kMaxK);
+  const uint64_t most = kMostElementBytes * std::max({m * k, k * n, m * n});
+  absl::StatusOr<std::string> bytes = launch::ReadFile(path, most);
+  if (!absl::IsResourceExhausted(bytes.status())) return bytes;
+  return absl::InvalidArgumentError(absl::StrCat(path, ": more than the ", most, " bytes that an operand of these sides can have"));
 }
 
 absl::StatusOr<gemm::GemmDesc> ReadDescriptor(const std::string& argument) {
   if (!argument.starts_with("@")) return gemm::ParseGemmDesc(argument);
-  const absl::StatusOr<std::string> text = ReadBytes(argument.substr(1));
+  constexpr uint64_t kMostDescriptorBytes = 1 << 20;
+  const absl::StatusOr<std::string> text = launch::ReadFile(argument.substr(1), kMostDescriptorBytes);
   if (!text.ok()) return text.status();
   return gemm::ParseGemmDesc(*text);
 }
@@ -70,10 +75,9 @@ absl::StatusOr<gemm::ArchProfile> ReadProfile(const CommandLine& line, const std
     if (!stored.ok()) return stored.status();
     return gemm::ParseArchProfile(*stored);
   }
-  std::ifstream in(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in) return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read"));
-  absl::StatusOr<gemm::ArchProfile> profile = gemm::ParseArchProfile(text);
+  const absl::StatusOr<std::string> text = launch::ReadFile(path, server::kMostProfileBytes);
+  if (!text.ok()) return text.status();
+  absl::StatusOr<gemm::ArchProfile> profile = gemm::ParseArchProfile(*text);
   if (profile.ok()) return profile;
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", profile.status().message()));
 }

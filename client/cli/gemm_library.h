@@ -25,7 +25,10 @@ bool NeedsBlocks(const GemmOptions& options);
 
 // The text itself, or that of the file after '@'.
 absl::StatusOr<gemm::GemmDesc> ReadDescriptor(const std::string& argument);
-absl::StatusOr<std::string> ReadBytes(const std::string& path);
+
+// The bytes of an operand's file ("-": standard input), at most what the largest type needs for the options' sides.
+absl::StatusOr<std::string> ReadOperand(const GemmOptions& options, const std::string& path);
+
 // A factor of an epilogue as a pattern of its type.
 uint64_t EpilogueScalar(const gemm::GemmDesc& desc, double value);
 

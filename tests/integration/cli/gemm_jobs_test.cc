@@ -121,6 +121,9 @@ TEST_F(GemmJobsTest, BadRequestsSayWhatIsWrong) {
   expect(Ask(Emulate("1")), 2, "no worker that emulates");
   expect(Ask(Joined(Probe(1), {"--on", "cuda"})), 2, "on cuda");
   expect(Ask(Joined(Probe(1), {"--shape", "1x2"})), 2, "MxNxK");
+  expect(Ask(Joined(Probe(1), {"--shape", "0x64x512"})), 2, "--shape '0x64x512'");
+  expect(Ask({"gemm", "emulate", kDesc, "--sm", "90", "--m", "1", "--n", "1", "--k", "4096", "--a", "/dev/zero", "--b", "generate:s"}), 2,
+         "/dev/zero: more than the 32768 bytes");
   expect(Ask(Joined(Emulate("1"), {"--output", "1"})), 2, "ROW,COLUMN");
   expect(Ask(Joined(Emulate("1"), {"--output", "1,0"})), 2, "outputs[0]");
   expect(Ask(Joined(Emulate("1"), {"--summed-k", "5000"})), 2, "summed_k");
