@@ -16,11 +16,11 @@ def outcome(digests, stable=True):
 
 def report(kernels, assuming=()):
     """The report on one group of (row, signature, outcomes) triples."""
-    results = service_corpus.Results()
+    results = service_corpus.Results(seeds=1)
     for kernel, signature, outcomes in kernels:
-        results.signatures[kernel["id"]], results.outcomes[kernel["id"]] = signature, outcomes
+        results.signatures[kernel["id"]], results.by_seed[0][kernel["id"]] = signature, outcomes
     results.assuming.update(assuming)
-    made = service_corpus.Report(results, ["uniform", "wide"])
+    made = service_corpus.Report(results, ["uniform", "wide"], seeds=1, predictions=None)
     made.add("g", [kernel for kernel, _, _ in kernels])
     return made
 
@@ -86,9 +86,9 @@ class Comparison(unittest.TestCase):
     def test_fault_and_missing_result(self):
         made = report([(row("a", ["1"]), "s", [{"error": {"code": 11, "message": "m"}}])])
         self.assertEqual((made.counts["faults"], made.counts["kernels_without_bytes"], len(made.wrong)), (1, 1, 1))
-        results = service_corpus.Results()
-        results.add([{"id": "a", "group": "g"}], type("Done", (), {"stdout": "", "stderr": "no server"})(), 1, 1)
-        self.assertEqual((len(results.wrong), results.outcomes), (1, {}))
+        results = service_corpus.Results(seeds=1)
+        results.add([{"id": "a", "group": "g"}], 0, type("Done", (), {"stdout": "", "stderr": "no server"})(), 1, 1)
+        self.assertEqual((len(results.wrong), results.outcomes()), (1, {}))
 
 
 class Devices(unittest.TestCase):

@@ -11,8 +11,14 @@ two. Kernels of Triton: samebits.triton.
 """
 
 import os
+import sys
 import threading
 from typing import Any, Optional, Union
+
+if "grpc" not in sys.modules:
+    # Read when gRPC is imported. Its handlers of fork wait for its threads while the caller holds Python's lock, which
+    # those may be waiting for; samebits.triton forks compilers, which never call gRPC.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 from samebits.client import Client
 from samebits.errors import (

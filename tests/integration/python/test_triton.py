@@ -160,6 +160,13 @@ def test_falls_back_where_the_server_is_away(monkeypatch):
     assert kept == SUM_CONFIGS[:1] and report.checked_by == "local"
 
 
+def test_compilers_are_forked_only_where_grpc_leaves_forks_alone(monkeypatch):
+    pytest.importorskip("grpc")
+    assert compiling._may_fork()
+    monkeypatch.setenv("GRPC_ENABLE_FORK_SUPPORT", "1")
+    assert not compiling._may_fork()
+
+
 def test_without_any_checker_only_the_reference_is_kept(monkeypatch):
     monkeypatch.setattr(samebits.local, "_library", None)
     monkeypatch.setattr(samebits.local, "native_library", lambda: None)

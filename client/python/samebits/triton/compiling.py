@@ -9,8 +9,10 @@ import concurrent.futures
 import contextlib
 import math
 import multiprocessing
+import os
 import pathlib
 import shutil
+import sys
 import tempfile
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
@@ -45,7 +47,9 @@ class KeyAhead:
 
 
 def _may_fork() -> bool:
-    return "fork" in multiprocessing.get_all_start_methods()
+    """Not beside a gRPC whose handlers of fork may never end: it was imported before samebits, or the user wants them."""
+    handled = "grpc" in sys.modules and os.environ.get("GRPC_ENABLE_FORK_SUPPORT", "").lower() not in ("0", "false", "no", "f", "n")
+    return not handled and "fork" in multiprocessing.get_all_start_methods()
 
 
 def _has_key() -> bool:
