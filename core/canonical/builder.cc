@@ -1119,6 +1119,7 @@ namespace {
 // A finite constant in another float format, where that holds it exactly, so that no rounding takes part.
 std::optional<uint64_t> FoldConversion(const Attr& attr, uint64_t value) {
   if (attr.flags != 0 || attr.to == attr.from || InfinityOf(attr.to) == 0 || InfinityOf(attr.from) == 0) return std::nullopt;
+  if (attr.round >= Round::kRni) return std::nullopt;  // to an integer
   if ((value & ~SignBit(expr::FormatBits(attr.from))) >= InfinityOf(attr.from)) return std::nullopt;
   const softfloat::Format &from = *expr::SoftFormat(attr.from), &to = *expr::SoftFormat(attr.to);
   const uint64_t converted = softfloat::ConvertFloat(to, from, value, softfloat::Rounding::kRn);

@@ -383,6 +383,8 @@ TEST_F(RewriteTreeTest, DifferentBitsStayApart) {
        Comparison(Fn::kICompare, Compare::kEq, Format::kB64, dx, dy)},
       {F(Fn::kFAdd, kH, {hx, hy}), F(Fn::kFAdd, kB, {hx, hy})},
       {Fma(x, y, z), Add(Mul(x, y), z)},
+      {Convert(Fn::kFConvert, kF, kH, C(0x3800, 16), Round::kRni), C(0x3f000000, 32)},  // of 1/2
+      {Convert(Fn::kFConvert, kH, kF, C(0x3f000000, 32), Round::kRpi), C(0x3800, 16)},
   };
   for (const auto& [a, b] : pairs) EXPECT_FALSE(Same(Build(on, a), Build(on, b))) << Print(a) << " and " << Print(b);
 }
