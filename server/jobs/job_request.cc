@@ -35,6 +35,15 @@ class ForwardingFinisher : public JobFinisher {
 
 }  // namespace
 
+absl::Status CheckName(std::string_view text, std::string_view field) {
+  return text.size() <= kLongestName ? absl::OkStatus() : InvalidField(field, "must have at most 256 bytes");
+}
+
+absl::Status CheckPriority(int32_t priority, std::string_view field) {
+  const bool within = priority >= -kMostPriority && priority <= kMostPriority;
+  return within ? absl::OkStatus() : InvalidField(field, "must be from -100 to 100");
+}
+
 absl::StatusOr<absl::Duration> TimeoutOf(const google::protobuf::Duration& stated, absl::Duration longest,
                                          std::string_view longest_text, std::string_view field) {
   const absl::Duration timeout = absl::Seconds(stated.seconds()) + absl::Nanoseconds(stated.nanos());

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -31,6 +32,10 @@ namespace samebits::server {
 
 inline constexpr int kMostPriority = 100;     // and -100 the least
 inline constexpr size_t kLongestName = 256;   // bytes of a request's id and of other names
+
+// INVALID_FIELD where a text is longer than kLongestName, and where a priority is beyond kMostPriority.
+absl::Status CheckName(std::string_view text, std::string_view field);
+absl::Status CheckPriority(int32_t priority, std::string_view field);
 
 // INVALID_FIELD where it is not positive or more than `longest`, which the error calls `longest_text`.
 absl::StatusOr<absl::Duration> TimeoutOf(const google::protobuf::Duration& stated, absl::Duration longest,
@@ -59,6 +64,18 @@ absl::Status NoDevice(std::string target, std::string_view problem);
 // requests.
 Submission NewSubmission(std::string kind, std::string request_id, const google::protobuf::MessageLite& anonymous,
                          int32_t priority, absl::Duration timeout);
+
+// The whole submission but for its principal, of a request that has its id and priority itself.
+template <typename Request>
+Submission NewSubmission(std::string kind, const Request& request, absl::Duration timeout, std::string spec,
+                         std::vector<std::string> targets) {
+  Request anonymous = request;
+  anonymous.clear_request_id();
+  Submission submission = NewSubmission(std::move(kind), request.request_id(), anonymous, request.priority(), timeout);
+  submission.spec = std::move(spec);
+  submission.targets = std::move(targets);
+  return submission;
+}
 
 // For jobs of one task whose result is the operation's as it is, where it is `usable`.
 std::unique_ptr<JobFinisher> MakeForwardingFinisher(std::function<bool(const std::string& result)> usable);

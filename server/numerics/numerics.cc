@@ -47,11 +47,9 @@ absl::Status CheckModel(const NumericsRequest& request) {
 }
 
 absl::Status CheckScalars(const v1::NumericsRun& run) {
-  if (run.request_id().size() > kLongestName) return InvalidField("run.request_id", "must have at most 256 bytes");
-  if (run.device().size() > kLongestName) return InvalidField("run.device", "must have at most 256 bytes");
-  if (run.priority() < -kMostPriority || run.priority() > kMostPriority)
-    return InvalidField("run.priority", "must be from -100 to 100");
-  return absl::OkStatus();
+  for (const absl::Status& status : {CheckName(run.request_id(), "run.request_id"), CheckName(run.device(), "run.device")})
+    if (!status.ok()) return status;
+  return CheckPriority(run.priority(), "run.priority");
 }
 
 // All that any device of a worker can be asked for by.

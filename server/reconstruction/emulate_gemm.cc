@@ -26,8 +26,8 @@ constexpr uint64_t kMostBytes = 16 << 20, kMostProducts = 100'000'000'000'000;
 
 absl::Status CheckScalars(const EmulateGemmOnWorkerRequest& r) {
   for (const auto& [name, text] : {std::pair{"request_id", &r.request_id()}, {"device", &r.device()}})
-    if (text->size() > kLongestName) return InvalidField(name, "must have at most 256 bytes");
-  if (r.priority() < -kMostPriority || r.priority() > kMostPriority) return InvalidField("priority", "must be from -100 to 100");
+    if (absl::Status status = CheckName(*text, name); !status.ok()) return status;
+  if (absl::Status status = CheckPriority(r.priority(), "priority"); !status.ok()) return status;
   for (const auto& [name, side] : {std::pair{"m", r.m()}, {"n", r.n()}})
     if (side < 1 || side > kMostSide) return InvalidField(name, "must be from 1 to 2^24");
   if (r.k() < 1 || r.k() > gemm::kMaxK) return InvalidField("k", "must be from 1 to 2^24");
@@ -116,12 +116,7 @@ absl::StatusOr<Submission> MakeEmulateGemmSubmission(const EmulateGemmOnWorkerRe
   if (!timeout.ok()) return timeout.status();
   absl::StatusOr<std::string> target = ChooseTarget(request.device(), workers);
   if (!target.ok()) return target.status();
-  EmulateGemmOnWorkerRequest anonymous = request;
-  anonymous.clear_request_id();
-  Submission submission = NewSubmission(kEmulateGemmKind, request.request_id(), anonymous, request.priority(), *timeout);
-  submission.spec = request.SerializeAsString();
-  submission.targets = {*std::move(target)};
-  return submission;
+  return NewSubmission(kEmulateGemmKind, request, *timeout, request.SerializeAsString(), {*std::move(target)});
 }
 
 bool IsEmulateGemmResult(const std::string& bytes) {

@@ -45,12 +45,11 @@ absl::Status CheckRequest(const ReconstructArchProfileRequest& request) {
   for (const auto& [name, text] : {std::pair{"request_id", &request.request_id()}, {"device", &request.device()},
                                    {"library", &request.library()}, {"device_name", &request.device_name()},
                                    {"driver", &request.driver()}}) {
-    if (text->size() > kLongestName) return InvalidField(name, "must have at most 256 bytes");
+    if (absl::Status status = CheckName(*text, name); !status.ok()) return status;
     if (text->find('\n') != std::string::npos) return InvalidField(name, "must be one line");
   }
   if (request.library().empty()) return InvalidField("library", "must name a library: cublaslt, cublas, simulated or simulated-2");
-  if (request.priority() < -kMostPriority || request.priority() > kMostPriority)
-    return InvalidField("priority", "must be from -100 to 100");
+  if (absl::Status status = CheckPriority(request.priority(), "priority"); !status.ok()) return status;
   for (const absl::Status& status : {CheckNumber("random_shapes", request.random_shapes(), kMostShapes),
                                      CheckNumber("most_m", request.most_m(), kMostM),
                                      CheckNumber("most_k", request.most_k(), gemm::kMaxK),
@@ -163,12 +162,7 @@ absl::StatusOr<Submission> MakeReconstructionSubmission(const ReconstructArchPro
   worker::v1::ProfileTask task;
   *task.mutable_request() = request;
   task.set_rules(*std::move(rules));
-  ReconstructArchProfileRequest anonymous = request;
-  anonymous.clear_request_id();
-  Submission submission = NewSubmission(kReconstructKind, request.request_id(), anonymous, request.priority(), *timeout);
-  submission.spec = task.SerializeAsString();
-  submission.targets = {*std::move(target)};
-  return submission;
+  return NewSubmission(kReconstructKind, request, *timeout, task.SerializeAsString(), {*std::move(target)});
 }
 
 std::unique_ptr<JobFinisher> MakeReconstructionFinisher(storage::ProfileStore& profiles) {

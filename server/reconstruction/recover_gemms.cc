@@ -28,10 +28,9 @@ absl::Status CheckShape(const v1::GemmShape& shape, int number) {
 
 absl::Status CheckRequest(const RecoverGemmsRequest& request) {
   for (const auto& [name, text] : {std::pair{"request_id", &request.request_id()}, {"device", &request.device()}, {"library", &request.library()}})
-    if (text->size() > kLongestName) return InvalidField(name, "must have at most 256 bytes");
+    if (absl::Status status = CheckName(*text, name); !status.ok()) return status;
   if (request.library().empty()) return InvalidField("library", "must name a library: cublaslt, cublas, hipblaslt, simulated or simulated-2");
-  if (request.priority() < -kMostPriority || request.priority() > kMostPriority)
-    return InvalidField("priority", "must be from -100 to 100");
+  if (absl::Status status = CheckPriority(request.priority(), "priority"); !status.ok()) return status;
   if (request.workspace_bytes() < 0 || request.workspace_bytes() > kMostWorkspace)
     return InvalidField("workspace_bytes", "must be from 0 to 2^40");
   if (request.draws() < 0 || request.draws() > kMostDraws) return InvalidField("draws", "must be from 0 to 1000");
@@ -50,12 +49,7 @@ absl::StatusOr<Submission> MakeRecoverGemmsSubmission(const RecoverGemmsRequest&
   if (!timeout.ok()) return timeout.status();
   absl::StatusOr<std::string> target = ChooseLibraryTarget(request.library(), request.device(), workers);
   if (!target.ok()) return target.status();
-  RecoverGemmsRequest anonymous = request;
-  anonymous.clear_request_id();
-  Submission submission = NewSubmission(kRecoverGemmsKind, request.request_id(), anonymous, request.priority(), *timeout);
-  submission.spec = request.SerializeAsString();
-  submission.targets = {*std::move(target)};
-  return submission;
+  return NewSubmission(kRecoverGemmsKind, request, *timeout, request.SerializeAsString(), {*std::move(target)});
 }
 
 bool IsRecoverGemmsResult(const std::string& bytes) {

@@ -49,12 +49,12 @@ class Completion {
  private:
   absl::Status Scalars() {
     if (out_.seed().empty()) out_.set_seed(kDefaultSeed);
-    if (out_.seed().size() > kLongestName) return InvalidField("seed", "must have at most 256 bytes");
+    if (absl::Status status = CheckName(out_.seed(), "seed"); !status.ok()) return status;
     if (out_.runs() == 0) out_.set_runs(kDefaultRuns);
     if (absl::Status status = CheckRange("runs", out_.runs(), 1, limits_.max_runs); !status.ok()) return status;
     if (out_.options().ignore_signed_zero())
       return InvalidField("options.ignore_signed_zero", "is not for verification, which compares bits");
-    if (out_.request_id().size() > kLongestName) return InvalidField("request_id", "must have at most 256 bytes");
+    if (absl::Status status = CheckName(out_.request_id(), "request_id"); !status.ok()) return status;
     return CheckRange("priority", out_.priority(), -kMostPriority, kMostPriority);
   }
   absl::Status Launches();
@@ -274,12 +274,7 @@ absl::StatusOr<Submission> MakeVerifySubmission(const VerifyKernelsRequest& requ
   if (!targets.ok()) return targets.status();
   const absl::StatusOr<absl::Duration> timeout = TimeoutOf(request, Submission().timeout, kLongestTimeout, "a week", "timeout");
   if (!timeout.ok()) return timeout.status();
-  VerifyKernelsRequest anonymous = request;
-  anonymous.clear_request_id();
-  Submission submission = NewSubmission(kVerifyKind, request.request_id(), anonymous, request.priority(), *timeout);
-  submission.spec = complete->SerializeAsString();
-  submission.targets = *std::move(targets);
-  return submission;
+  return NewSubmission(kVerifyKind, request, *timeout, complete->SerializeAsString(), *std::move(targets));
 }
 
 }  // namespace samebits::server
